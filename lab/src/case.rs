@@ -269,7 +269,7 @@ const LONGEST_SEED: usize = " vary=4294967295".len();
 
 /// Returns whether the experiment runs on the target, which then has a start state.
 fn has_body(spec: &Spec) -> bool {
-    spec.name != experiments::image::SPEC.name
+    experiments::OF_THE_LAB.iter().all(|of_the_lab| of_the_lab.name != spec.name)
 }
 
 /// The minimum and maximum of samples of the experiment; `None` if the number cannot be set.

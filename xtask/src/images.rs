@@ -114,13 +114,13 @@ fn list<'a>(plans: &'a [Plan]) {
     }
 }
 
-/// The packages with an image for a chip.
+/// The packages that consist of images for a chip.
 ///
 /// # Errors
 /// A manifest of a kernel or a chip cannot be read.
 pub fn packages(triple: &str) -> Result<BTreeSet<String>> {
     let plans = plan::of(&root().join("ports/firmware"))?;
-    let here = plans.into_iter().filter(|plan| plan.row.triple == triple);
+    let here = plans.into_iter().filter(|plan| plan.row.triple == triple && plan.only.is_none());
     Ok(here.flat_map(|plan| [Some(plan.package), plan.program]).flatten().collect())
 }
 
@@ -163,6 +163,7 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
         Ok(cargo)
     };
     let mut image = cargo(&plan.package)?;
+    image.args(plan.only.iter().flat_map(|program| ["--bin", program]));
     if !plan.features.is_empty() {
         image.args(["--features", &plan.features.join(",")]);
     }

@@ -245,6 +245,11 @@ impl Image {
         self.other(&format!("smallest-{tasks}"))
     }
 
+    /// The benchmark of the kernel's own, for the same chip, in a build with or without time slices.
+    pub(super) fn operations(&self, has_slices: bool) -> Option<&'static Self> {
+        self.other(if has_slices { "operations-slices" } else { "operations" })
+    }
+
     fn other(&self, variant: &str) -> Option<&'static Self> {
         index().ok().flatten()?.find(&self.target, variant)
     }

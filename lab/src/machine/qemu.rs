@@ -4,7 +4,9 @@
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
 mod chip;
+mod operations;
 mod smallest;
+mod stream;
 
 use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
 
@@ -122,6 +124,14 @@ impl Source {
         }
     }
 
+    /// The benchmark of the kernel's own.
+    fn operations(&self, has_slices: bool) -> Option<&'static Image> {
+        match self {
+            Self::Listed(image) => image.operations(has_slices),
+            Self::Given(_) => None,
+        }
+    }
+
     fn made(&self) -> Made {
         match self {
             Self::Listed(image) => {
@@ -172,7 +182,7 @@ impl Machine for Qemu {
         if !builder::is_installed(self.chip.program) {
             return Err(self.missing());
         }
-        if variant == Variant::Pins && request != experiments::image::SPEC.name {
+        if variant == Variant::Pins && of_the_lab(&request).is_none() {
             plugin()?;
         }
         Ok(self.image.made())
@@ -192,9 +202,8 @@ impl Machine for Qemu {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let (variant, request) = self.split(start.request)?;
-        if request == experiments::image::SPEC.name {
-            let start = Start { request: &request, ..*start };
-            smallest::run(self.chip, &self.image, &start, sink)?;
+        if let Some(run) = of_the_lab(&request) {
+            run(self.chip, &self.image, &Start { request: &request, ..*start }, sink)?;
             return Ok(Recording::new());
         }
         let what = format!("{}@{} {}", self.image.kernel(), self.chip.name, start.request);
@@ -213,6 +222,18 @@ impl Machine for Qemu {
             .map_err(|error| self.explained(error, variant))?;
         let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
         Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
+    }
+}
+
+/// Runs an experiment that is a program of the lab's, as [`Machine::run`].
+type OfTheLab = fn(&Chip, &Source, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+
+/// The program of the experiment that the request names, if it is one of the lab's.
+fn of_the_lab(request: &str) -> Option<OfTheLab> {
+    match request.split(' ').next()? {
+        name if name == experiments::image::SPEC.name => Some(smallest::run),
+        name if name == experiments::operations::SPEC.name => Some(operations::run),
+        _ => None,
     }
 }
 

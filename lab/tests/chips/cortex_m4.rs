@@ -221,6 +221,35 @@ fn the_smallest_images_are_measured_and_run() {
     assert!(lilos["log"][0].as_str().unwrap().contains("stack"), "{lilos:#}");
 }
 
+#[test]
+fn a_kernel_s_own_benchmark_has_a_series_for_each_operation() {
+    let targets = "tandem@cortex-m4,freertos@cortex-m4";
+    let set = ["operations", "--repeat", "2", "--target", targets, "--set", "slices=no,yes"];
+    let cases = cases(&set);
+    let of = |target: &str, slices: &str| {
+        let is_it =
+            |case: &&Value| case["target"] == target && case["parameters"]["slices"] == slices;
+        cases.iter().find(is_it).unwrap()
+    };
+    let plain = of("tandem@cortex-m4", "no");
+    assert_eq!(plain["verdict"]["status"], "pass", "{plain:#}");
+    let series = plain["series"].as_array().unwrap();
+    let one = |name: &str| series.iter().find(|series| series["name"] == name).unwrap();
+    assert_eq!(one("control: two marks")["role"], "control");
+    let p50 = |name: &str| one(name)["p50"].as_f64().unwrap();
+    assert_eq!(p50("yield, 2 threads"), p50("yield, 32 threads"));
+    assert!(p50("semaphore given -> higher thread") < p50("semaphore full shuffle"));
+    // Two starts of 400 rounds each.
+    assert_eq!(one("yield, 2 threads")["count"], 800);
+    assert_eq!(plain["figures"][0]["name"], "RAM of a thread beside its stack");
+    assert_eq!(plain["figures"][0]["value"], 96.0);
+    let slices = of("tandem@cortex-m4", "yes");
+    assert_eq!(slices["verdict"]["status"], "pass", "{slices:#}");
+    assert_eq!(slices["evidence"][0]["value"], 3.0, "{slices:#}");
+    let freertos = of("freertos@cortex-m4", "no");
+    assert_eq!(freertos["verdict"]["status"], "not-offered", "{freertos:#}");
+}
+
 /// The kernel's own image, given as a file, gives the same figures under the user's name.
 #[test]
 fn an_image_of_the_user_s_is_a_target() {

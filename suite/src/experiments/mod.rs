@@ -14,6 +14,7 @@ pub mod log;
 pub mod masked;
 pub mod message;
 pub mod noise;
+pub mod operations;
 pub mod period;
 pub mod pipeline;
 pub mod spawn;
@@ -77,6 +78,7 @@ macro_rules! experiments {
             log: kind [log];
             pipeline: kind [messages delays];
             image: lab [];
+            operations: lab [];
         }
     };
 }
@@ -108,6 +110,9 @@ where
 
 /// All experiments, in the order in which they are listed and run.
 pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
+
+/// Those in the table whose choice is `lab`.
+pub static OF_THE_LAB: [&Spec; 2] = [&image::SPEC, &operations::SPEC];
 
 /// Finds an experiment by its name.
 pub fn find(name: &str) -> Option<&'static Spec> {

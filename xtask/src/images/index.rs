@@ -48,7 +48,8 @@ pub struct Row {
     pub triple: String,
     /// The kind of task that is measured unless another is asked for.
     pub kind: String,
-    /// `plain`, `traced`, `pins`, or `smallest-N` for the smallest image with N tasks.
+    /// `plain`, `traced`, `pins`, `smallest-N` for the smallest image with N tasks, `operations` or
+    /// `operations-slices` for the builds of the kernel's own benchmark.
     pub variant: String,
     /// The image's path relative to the index.
     pub path: String,

@@ -59,11 +59,26 @@ pub struct Kernel {
     /// The file with the kernel's licence, relative to the port's folder: for a kernel whose
     /// objects may be passed on only with it.
     pub licence: Option<String>,
+    /// The kernel's own benchmark, for the experiment `operations`.
+    pub operations: Option<Operations>,
     /// The machines of those chips that the port has been run on. Absent: all of them.
     pub only: Option<Vec<String>>,
     /// Machines whose image differs from that of their chip's other machines.
     #[serde(default)]
     pub machines: BTreeMap<String, Exception>,
+}
+
+/// A benchmark that the kernel's developers wrote.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operations {
+    /// The package of the workspace `firmware` that has the program among others.
+    pub package: String,
+    pub program: String,
+    /// The chips that the program is written for.
+    pub chips: Vec<String>,
+    /// The features of each build, by the variant that it is.
+    pub builds: BTreeMap<String, Vec<String>>,
 }
 
 /// The language of a kernel's source.

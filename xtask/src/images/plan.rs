@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 
 use super::{
     index::Row,
-    manifest::{self, Chip, Exception, Kernel, Language, Manifest, Processes, Smallest},
+    manifest::{
+        self, Chip, Exception, Kernel, Language, Manifest, Operations, Processes, Smallest,
+    },
 };
 
 /// How an image is built.
@@ -17,6 +19,8 @@ use super::{
 pub struct Plan {
     pub row: Row,
     pub package: String,
+    /// The program, if the package has others beside it.
+    pub only: Option<String>,
     pub profile: &'static str,
     pub features: Vec<String>,
     /// The package of a program that is built first, and whose file the image contains.
@@ -66,6 +70,7 @@ pub fn of(firmware: &Path) -> Result<Vec<Plan>> {
                     without: &known.without,
                 };
                 plans.extend(place.port(&port));
+                plans.extend(place.operations(&port));
                 plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest, &port)));
                 plans.extend(processes.iter().filter_map(|image| place.processes(image, &port)));
             }
@@ -113,6 +118,7 @@ impl Place<'_> {
             Plan {
                 row,
                 package: port.package.name.clone(),
+                only: None,
                 profile,
                 features,
                 program: None,
@@ -135,6 +141,7 @@ impl Place<'_> {
             Plan {
                 row: self.row(port, &format!("smallest-{tasks}"), path),
                 package: smallest.package.name.clone(),
+                only: None,
                 profile: "release",
                 features: Vec::new(),
                 program: None,
@@ -144,6 +151,34 @@ impl Place<'_> {
             }
         };
         programs.map(plan).collect()
+    }
+
+    /// The builds of the kernel's own benchmark, which only the chip's own machine runs. Each has a
+    /// build folder of its own, since others build the program with other features.
+    fn operations(&self, port: &Manifest<Kernel>) -> Vec<Plan> {
+        let kernel = &port.package.metadata.chronoscope;
+        let is_here = |chip: &String| chip == self.chip && chip == self.machine;
+        let operations = kernel.operations.iter().filter(|one| one.chips.iter().any(is_here));
+        let plan = |Operations { package, program, builds, .. }: &Operations| {
+            builds
+                .iter()
+                .map(|(variant, features)| {
+                    let path = format!("{variant}/firmware/{}/release/{program}", self.triple);
+                    Plan {
+                        row: self.row(port, variant, path),
+                        package: package.clone(),
+                        only: Some(program.clone()),
+                        profile: "release",
+                        features: features.clone(),
+                        program: None,
+                        language: kernel.language,
+                        licence: self.licence(port),
+                        folder: format!("firmware/{variant}"),
+                    }
+                })
+                .collect::<Vec<_>>()
+        };
+        operations.flat_map(plan).collect()
     }
 
     /// The image that measures processes, for the chips that it is written for.
@@ -156,6 +191,7 @@ impl Place<'_> {
                 format!("{}/release/{}", self.triple, image.package.name),
             ),
             package: image.package.name.clone(),
+            only: None,
             profile: "release",
             features: Vec::new(),
             program: Some(program.clone()),

@@ -149,6 +149,12 @@ const ARGUMENTS: [&str; 8] =
     ["-display", "none", "-monitor", "none", "-serial", "null", "-parallel", "null"];
 
 impl Chip {
+    /// The number of instructions in a second of the emulated time.
+    pub fn hertz(&self) -> u64 {
+        let shift = self.instruction.strip_prefix("shift=").and_then(|shift| shift.parse().ok());
+        1_000_000_000 >> shift.unwrap_or(0)
+    }
+
     /// The command that starts the chip without an image. A sleeping processor skips to the next
     /// event at once.
     pub fn command(&self) -> Command {

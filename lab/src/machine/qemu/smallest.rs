@@ -6,12 +6,9 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::{
-    Reason,
-    wire::{self, Evidence, MAX_FRAME, Record, Sample, Samples, Series, Unit},
-};
+use chronoscope_suite::wire::{Evidence, Record, Role, Unit};
 
-use super::{Source, chip::Chip};
+use super::{Source, chip::Chip, stream::Stream};
 use crate::{child, machine::Start};
 
 /// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
@@ -31,17 +28,9 @@ pub fn run(
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let kernel = image.kernel();
-    let mut stream = Stream::default();
-    stream.send(&Record::Hello {
-        version: wire::VERSION,
-        kernel,
-        release: "",
-        request: start.request,
-    })?;
+    let mut stream = Stream::begin(kernel, start.request)?;
     let (Some(two), Some(three)) = (image.smallest(2), image.smallest(3)) else {
-        let what = "there is no smallest image of this kernel for this chip";
-        stream.send(&Record::Refused { reason: Reason::NotOffered, what, mend: "", code: 0 })?;
-        return sink(&stream.bytes);
+        return sink(&stream.refuse("there is no smallest image of this kernel for this chip")?);
     };
     let mut sizes = Vec::new();
     for (tasks, smallest) in [(2, two), (3, three)] {
@@ -67,19 +56,18 @@ pub fn run(
         .memory
         .checked_sub(memory + stack)
         .context("a third task takes less than its stack")?;
-    stream.count("text", *text)?;
-    stream.count("read-only data", *read_only)?;
-    stream.count("memory", *memory)?;
+    stream.series(Role::Measured, "text", Unit::Count, &[*text])?;
+    stream.series(Role::Measured, "read-only data", Unit::Count, &[*read_only])?;
+    stream.series(Role::Measured, "memory", Unit::Count, &[*memory])?;
     // No task takes nothing.
     if task > 0 {
-        stream.count("a task", task)?;
+        stream.series(Role::Measured, "a task", Unit::Count, &[task])?;
     } else {
         let line =
             format!("a task of {kernel} lies on the main program's stack, which is not counted");
         stream.send(&Record::Log(&line))?;
     }
-    stream.send(&Record::End { records: stream.records })?;
-    sink(&stream.bytes)
+    sink(&stream.end()?)
 }
 
 /// The first letters that the image shows. It would go on for ever.
@@ -106,35 +94,6 @@ fn letters(chip: &Chip, image: &Path, start: &Start<'_>) -> Result<Vec<u8>> {
 fn fewest(letters: &[u8], tasks: usize) -> usize {
     let turns = |letter: u8| letters.iter().filter(|&&shown| shown == letter).count();
     (b'a'..).take(tasks).map(turns).min().unwrap_or(0)
-}
-
-/// A stream under construction.
-#[derive(Default)]
-struct Stream {
-    bytes: Vec<u8>,
-    records: u32,
-    series: u8,
-}
-
-impl Stream {
-    fn send(&mut self, record: &Record<'_>) -> Result<()> {
-        let mut frame = [0; MAX_FRAME + 1];
-        let length = wire::encode(record, &mut frame).context("a record is longer than a frame")?;
-        self.bytes.extend_from_slice(&frame[..length]);
-        self.records += 1;
-        Ok(())
-    }
-
-    /// A series of one number.
-    fn count(&mut self, name: &str, value: u64) -> Result<()> {
-        let id = self.series;
-        self.series += 1;
-        self.send(&Record::Series(Series { id, unit: Unit::Count, ..Series::measured(name) }))?;
-        let mut samples = Samples { series: id, block: Default::default() };
-        // A new block has room.
-        let _ = samples.block.push(Sample { gap: 0, value });
-        self.send(&Record::Samples(samples))
-    }
 }
 
 /// Bytes of an image.

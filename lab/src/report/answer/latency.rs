@@ -63,19 +63,22 @@ pub fn rows<'a>(run: &'a Run, rules: &Answering) -> Vec<Latency<'a>> {
     if picked.is_empty() { each(run) } else { picked }
 }
 
-/// A row for the first measured series of each case with evidence. Its group is the experiment; its
-/// name leaves out the parts that all cases of the run share.
+/// A row for each usual series of each case with evidence. Its group is the experiment; its name
+/// leaves out the parts that all cases of the run share, and that of a series which stands alone.
 fn each(run: &Run) -> Vec<Latency<'_>> {
     let proven: Vec<&CaseResult> = run.cases.iter().filter(|case| case.is_proven()).collect();
     let several_targets = proven.windows(2).any(|pair| pair[0].target != pair[1].target);
-    let rows = proven.iter().filter_map(|case| {
-        let series = case.measured().next()?;
+    let rows = proven.iter().flat_map(|case| {
         let target = if several_targets { case.target.as_str() } else { "" };
         let label = rule::label(run, case);
-        let words = [&*label, target];
-        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        let name = if words.is_empty() { series.name.to_string() } else { words.join(" ") };
-        Some(Latency { group: case.experiment.to_string(), ..Latency::of(name, case, series) })
+        let is_alone = rule::usual(case).nth(1).is_none();
+        rule::usual(case).map(move |series| {
+            let is_named = !is_alone || label.len() + target.len() == 0;
+            let words = [if is_named { &*series.name } else { "" }, &*label, target];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let name = words.join(" ");
+            Latency { group: case.experiment.to_string(), ..Latency::of(name, case, series) }
+        })
     });
     rows.collect()
 }

@@ -225,11 +225,17 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
     rows.collect()
 }
 
-/// The span of a figure over all cases of an experiment that have evidence.
+/// The span of a figure over the usual series of an experiment's cases with evidence.
 pub fn of_experiment(run: &Run, experiment: &str, name: &str) -> Option<Span> {
-    let cases = run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
-    let spans = cases.filter_map(|case| Span::of_case(case, case.measured().next(), name));
-    let mut spans = spans.collect::<Vec<_>>().into_iter();
+    let mut spans = Vec::new();
+    for case in run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven()) {
+        let mut series: Vec<_> = rule::usual(case).map(Some).collect();
+        if series.is_empty() {
+            series.push(None); // a figure needs none
+        }
+        spans.extend(series.into_iter().filter_map(|one| Span::of_case(case, one, name)));
+    }
+    let mut spans = spans.into_iter();
     let first = spans.next()?;
     spans.try_fold(first, |all, one| all.and(&one))
 }

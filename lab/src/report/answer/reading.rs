@@ -5,10 +5,10 @@ use chronoscope_suite::experiments;
 use super::list;
 use crate::run::{Run, names::OBSERVE};
 
-/// The sentences by experiment. `{p50}` stands for a statistic of the first measured series, or a
-/// figure, over all cases with evidence. A second sentence is for runs that lack a figure of the
+/// The sentences by experiment. `{p50}` stands for a statistic of the first measured series (of
+/// `operations`, of all), or a figure, over all cases with evidence. A second sentence is for runs that lack a figure of the
 /// first, such as p99.
-const READINGS: [(&str, &[&str]); 17] = [
+const READINGS: [(&str, &[&str]); 18] = [
     ("delay", &["a delay ends {p50} late at the median, {max} at worst"]),
     (
         "period",
@@ -53,6 +53,7 @@ const READINGS: [(&str, &[&str]); 17] = [
             "the smallest image has {max} bytes of text",
         ],
     ),
+    ("operations", &["the kernel's operations take {p50} at the median"]),
 ];
 
 /// The statistics of which a sentence says that nothing was above: of several cases, that of the

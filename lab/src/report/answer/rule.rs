@@ -49,6 +49,13 @@ fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
     parameters.find(extra).map(|parameter| parameter.default)
 }
 
+/// The series that stand for a case where nothing picks one: its first measured one. Those of
+/// `operations` are of equal rank, so all.
+pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
+    let are_equals = case.experiment == experiments::operations::SPEC.name;
+    case.measured().take(if are_equals { usize::MAX } else { 1 })
+}
+
 /// The series of a case that a pick is of.
 pub fn series<'a>(pick: &Pick, case: &'a CaseResult) -> Option<&'a SeriesResult> {
     match &*pick.series {

@@ -23,7 +23,8 @@ use tandem_firmware::{
 };
 
 /// Prints the row with this name, of which the samples are there, beside its goal, a verdict, and
-/// the figures of other kernels.
+/// the figures of other kernels. A second line has the samples: the lab's experiment `operations`
+/// reads both.
 fn report(name: &str) {
     let row = rows::find(name);
     let (n, least, most) = measure::range();
@@ -39,6 +40,7 @@ fn report(name: &str) {
         row.verdict(median),
         Peers(row.peers)
     );
+    println!("samples {}", measure::Runs(n));
 }
 
 /// Prints a row that is a size.
@@ -52,6 +54,12 @@ fn report_size(name: &str, bytes: usize) {
         row.verdict(bytes as u32),
         Peers(row.peers)
     );
+}
+
+/// Prints the number of rows, as a sign that all are there, and ends the program.
+fn end_report() {
+    println!("{} operations and sizes", rows::ROWS.len());
+    board::exit(true)
 }
 
 /// A goal, or a dash.
@@ -461,7 +469,7 @@ fn director(me: &Me) {
     }
     report_size("RAM of a thread beside its stack, bytes", size_of::<Thread<512>>() - 512);
     report_size("RAM of a coroutine beside its future, bytes", size_of::<Coroutine<64>>() - 64);
-    board::exit(true)
+    end_report()
 }
 
 /// The rows that a build with time slices has.
@@ -471,7 +479,7 @@ fn director(me: &Me) {
     report(YIELD);
     given_to_higher(me);
     shuffle(me);
-    board::exit(true)
+    end_report()
 }
 
 #[board::entry]
