@@ -117,6 +117,24 @@ impl Kernel {
         self.current(m).is(&self.idle)
     }
 
+    /// The same as [`wake`], for callers that have the address of this record.
+    #[inline(always)]
+    pub(crate) fn wake(&'static self, m: Masked, task: Task) -> bool {
+        #[cfg(feature = "trace")]
+        if task.bit.get(m) != 0 && !self.ready.contains(m, task) {
+            trace::emit(Event::Ready, task);
+        }
+        let urgent = self.ready.insert(m, task);
+        #[cfg(feature = "time-slice")]
+        if !urgent
+            && crate::slice::is_set()
+            && let Some(current) = self.current.get(m)
+        {
+            crate::slice::begin_if_shared(m, current);
+        }
+        urgent
+    }
+
     /// Prepares a coroutine for its first poll: no context, and the guard of the shared stack.
     pub(crate) fn share_stack(&'static self, m: Masked, task: Task) {
         task.saved.share_stack_of(m, &self.idle.saved);
@@ -214,19 +232,7 @@ pub fn current() -> Info {
 /// Makes a task ready. Returns `true` if it is now the most urgent: then call [`preempt`].
 #[inline(always)]
 pub(crate) fn wake(m: Masked, task: Task) -> bool {
-    #[cfg(feature = "trace")]
-    if task.bit.get(m) != 0 && !KERNEL.ready.contains(m, task) {
-        trace::emit(Event::Ready, task);
-    }
-    let urgent = KERNEL.ready.insert(m, task);
-    #[cfg(feature = "time-slice")]
-    if !urgent
-        && crate::slice::is_set()
-        && let Some(current) = KERNEL.current.get(m)
-    {
-        crate::slice::begin_if_shared(m, current);
-    }
-    urgent
+    KERNEL.wake(m, task)
 }
 
 /// Lets a task that has just become the most urgent run: at once, or at the end of the handler or

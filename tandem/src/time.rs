@@ -34,7 +34,7 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL, assert_may_wait, masked},
+    kernel::{self, KERNEL, Kernel, assert_may_wait, masked},
     shared::{Masked, Shared},
     task::Task,
     thread::Me,
@@ -168,8 +168,19 @@ pub(crate) struct Timers {
     /// A bit for each ring, set if it has timers. The highest is that of ring 0.
     occupied: Shared<u32>,
     /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
-    /// timer that is due first, or pretends to be.
+    /// timer that is due first, or pretends to be. Outdated where the ring has no timers.
     rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
+    #[cfg(target_arch = "arm")]
+    near: Shared<Near>,
+}
+
+/// Constants that a tick needs, stored with the timers: one instruction loads two of them. In code,
+/// LLVM makes two instructions of each address.
+#[cfg(target_arch = "arm")]
+#[derive(Clone, Copy)]
+struct Near {
+    kernel: &'static Kernel,
+    switch: arch::Request,
 }
 
 #[cfg_attr(layout, unsafe(export_name = "tandem_timers"))]
@@ -178,6 +189,8 @@ pub(crate) static TIMERS: Timers = Timers {
     base: Shared::new(0),
     occupied: Shared::new(0),
     rings: [const { Shared::new(None) }; SLOTS],
+    #[cfg(target_arch = "arm")]
+    near: Shared::new(Near { kernel: &KERNEL, switch: arch::Request::SWITCH }),
 };
 
 /// See [`crate::layout`].
@@ -334,7 +347,22 @@ fn bit(number: usize) -> u32 {
     0x8000_0000 >> number
 }
 
+/// Returns whether the bit of a ring is set. (One instruction fewer than a comparison of the bit.)
+#[inline(always)]
+fn has(occupied: u32, number: usize) -> bool {
+    (occupied << number).cast_signed() < 0
+}
+
 impl Timers {
+    /// The kernel's record, by the address in [`Near`].
+    #[inline(always)]
+    fn kernel(&self, _m: Masked) -> &'static Kernel {
+        #[cfg(target_arch = "arm")]
+        return self.near.get(_m).kernel;
+        #[cfg(not(target_arch = "arm"))]
+        &KERNEL
+    }
+
     /// Sets a timer, which is not set, for `due`. Interrupts are masked before and after. If the
     /// alarm has been set for it, which takes a while, they are restored for a moment. Constant
     /// time.
@@ -384,13 +412,14 @@ impl Timers {
         timer.place.set(m, number as u8);
         let (this, slot) = (NonNull::from(timer), self.ring(number));
         kernel::breach("file");
-        if let Some(head) = slot.get(m) {
-            return self.file_behind(m, timer, slot, at(m, head));
+        let occupied = self.occupied.get(m);
+        if has(occupied, number) {
+            return self.file_behind(m, timer, slot, at(m, self.head(m, number)));
         }
         timer.next.set(m, Some(this));
         timer.prev.set(m, Some(this));
         slot.set(m, Some(this));
-        self.occupied.set(m, self.occupied.get(m) | bit(number));
+        self.occupied.set(m, occupied | bit(number));
     }
 
     /// Puts a timer into a ring with others, behind them unless it is due first.
@@ -433,7 +462,7 @@ impl Timers {
     fn remove_among(&self, m: Masked, timer: &Timer, number: usize) {
         let this = NonNull::from(timer);
         let (next, prev) = (neighbour(m, &timer.next), neighbour(m, &timer.prev));
-        let is_head = self.ring(number).get(m) == Some(this);
+        let is_head = self.any_head(m, number) == Some(this);
         if next == this {
             self.clear(m, if is_head { number } else { UNFILED });
             return;
@@ -442,7 +471,7 @@ impl Timers {
         at(m, next).prev.set(m, Some(prev));
         if is_head {
             self.ring(number).set(m, Some(next));
-        } else if self.ring(UNFILED).get(m) == Some(this) {
+        } else if self.any_head(m, UNFILED) == Some(this) {
             self.ring(UNFILED).set(m, Some(next));
         }
         if next == prev {
@@ -457,7 +486,6 @@ impl Timers {
     fn clear(&self, m: Masked, number: usize) -> u32 {
         let others = self.occupied.get(m) & !bit(number);
         self.occupied.set(m, others);
-        self.ring(number).set(m, None);
         others
     }
 
@@ -477,7 +505,7 @@ impl Timers {
     /// The time of the first timer, by the bits of the rings with timers. No timer is unfiled.
     #[inline(always)]
     fn first(&self, m: Masked, occupied: u32) -> Option<u64> {
-        debug_assert!(self.ring(UNFILED).get(m).is_none());
+        debug_assert!(self.any_head(m, UNFILED).is_none());
         match occupied {
             0 => None,
             occupied => {
@@ -487,13 +515,18 @@ impl Timers {
         }
     }
 
+    /// The head of a ring, if that has timers.
+    fn any_head(&self, m: Masked, number: usize) -> Option<NonNull<Timer>> {
+        has(self.occupied.get(m), number).then(|| self.head(m, number))
+    }
+
     /// The head of a ring that has timers.
     #[inline(always)]
     fn head(&self, m: Masked, number: usize) -> NonNull<Timer> {
         let head = self.ring(number).get(m);
         debug_assert!(head.is_some());
-        // SAFETY: the bit of a ring is set only while it has timers: `file`, `spread` and `clear`
-        // change both at once. Callers pass the number of a bit that is set.
+        // SAFETY: the bit of a ring is set only while it has timers: `file` and `spread` store the
+        // head before they set it. Callers pass the number of a bit that is set.
         unsafe { head.unwrap_unchecked() }
     }
 
@@ -502,7 +535,7 @@ impl Timers {
     /// are due in the order of the ring.
     #[inline(always)]
     fn take(&self, m: Masked, number: usize, timer: NonNull<Timer>) -> Option<NonNull<Timer>> {
-        debug_assert!(self.ring(number).get(m) == Some(timer));
+        debug_assert!(self.any_head(m, number) == Some(timer));
         if neighbour(m, &at(m, timer).next) != timer {
             self.spread(m, number, timer);
             return None;
@@ -515,7 +548,7 @@ impl Timers {
     /// Leaves the timers of the nearest slot, whose head is due, unfiled. No other is unfiled.
     #[inline(never)]
     fn spread(&self, m: Masked, number: usize, head: NonNull<Timer>) {
-        debug_assert!(self.ring(UNFILED).get(m).is_none());
+        debug_assert!(self.any_head(m, UNFILED).is_none());
         let due = at(m, head).due.get(m);
         at(m, head).end_pretence(m);
         self.base.set(m, due);
@@ -528,7 +561,7 @@ impl Timers {
     /// Files an unfiled timer, or takes and returns it if its time has come.
     #[inline(never)]
     fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
-        let pointer = self.ring(UNFILED).get(m)?;
+        let pointer = self.any_head(m, UNFILED)?;
         let timer = at(m, pointer);
         let due = timer.due.get(m);
         self.remove(m, timer, timer.place.get(m).into());
@@ -554,9 +587,8 @@ impl Timers {
             all
         };
         let mut dues: Vec<u64> = Vec::new();
-        for (number, slot) in self.rings.iter().enumerate().rev() {
-            let timers = ring(slot.get(m));
-            assert_eq!(self.occupied.get(m) & bit(number) != 0, !timers.is_empty());
+        for number in (0..SLOTS).rev() {
+            let timers = ring(self.any_head(m, number));
             if number == UNFILED {
                 dues.extend(timers.iter().map(|timer| timer.own_due(m)));
                 continue;
@@ -742,8 +774,11 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     }
     // On a Cortex-M, a task that is woken is usually the most urgent: nobody never is.
     #[cfg(target_arch = "arm")]
-    if kernel::wake(m, task) {
-        return arch::pend(m, Some(task));
+    {
+        let Near { kernel, switch } = TIMERS.near.get(m);
+        if kernel.wake(m, task) {
+            return switch.make(m);
+        }
     }
     if is_nobody(task) {
         return expire_without_task(m, mask, timer);
@@ -790,7 +825,7 @@ impl Me<'_> {
 /// interrupts.
 #[inline(always)]
 fn sleep(m: Masked, due: u64) {
-    let me = KERNEL.current(m);
+    let me = TIMERS.kernel(m).current(m);
     let mut place = MaybeUninit::uninit();
     let timer = Timer::in_place(&mut place, me);
     me.waiter.set(m, None);

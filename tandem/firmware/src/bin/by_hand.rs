@@ -62,21 +62,15 @@ fn director(me: &Me) {
     report("semaphore given -> waiting equal");
     with_ceiling();
     report("Ceiling::with, uncontended");
-    for (sleepers, before, delay, tick) in AMONG {
-        if before == 0 {
-            among_sleepers(me, sleepers, before, true, |_, due| {
-                // SAFETY: a thread's body, with interrupts on.
-                unsafe {
-                    delay_by_hand(due);
-                    asm!("cpsie i");
-                }
-            });
-            report(delay);
-        }
-        if before < sleepers {
-            among_sleepers(me, sleepers, before, false, |me, due| me.delay_until(due));
-            report(tick);
-        }
+    for (sleepers, before, delay, _) in AMONG.into_iter().filter(|(_, before, ..)| *before == 0) {
+        among_sleepers(me, sleepers, before, true, |_, due| {
+            // SAFETY: a thread's body, with interrupts on.
+            unsafe {
+                delay_by_hand(due);
+                asm!("cpsie i");
+            }
+        });
+        report(delay);
     }
     board::exit(true)
 }
@@ -89,6 +83,7 @@ fn main() -> ! {
     tandem::start(&SHARED, || assert!(MAIN.spawn(DIRECTOR, "director", director).is_ok()))
 }
 
+tandem_firmware::alarm!(on_tick);
 tandem_firmware::interrupts![on_give, on_signal];
 
 /// A handler wakes a coroutine; the switch and the poll are the kernel's and the compiler's.
@@ -527,110 +522,6 @@ unsafe extern "C" fn count_with_ceiling(_: &Ceiling<u32>) {
 const SOONEST: usize = board::SOONEST as usize;
 const RATIO: usize = board::RATIO as usize;
 
-/// The alarm's handler, for a timer that is alone in its slot and whose task becomes the most urgent.
-/// Interrupts are masked throughout, for about 75 instructions. In other cases the kernel's.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-extern "C" fn SysTick() {
-    naked_asm!(
-        "push {{r4-r11, lr}}",
-        "ldr r0, ={clock}",
-        "ldr r2, ={start}",
-        "ldr r1, [r0]",
-        "str r1, [r2]",
-        "ldr r5, =0xe000e010", // SYST_CSR
-        "movs r1, #4",
-        "str r1, [r5]", // stop the alarm
-        "cpsid i",
-        "ldr r8, ={timers}",
-        "ldr r7, ={extension}",
-        "ldr r4, [r0]",
-        "ldrd r11, r3, [r7]", // high, last
-        "cmp r4, r3",
-        "bcc 98f", // the clock's lower half has wrapped
-        "str r4, [r7, #4]",
-        "ldr r9, [r8, #{occupied}]",
-        "cmp r9, #0",
-        "ble 98f", // no timer, or some to be filed
-        "clz r10, r9",
-        "ldr r7, [r8, r10, lsl #2]",
-        "ldrd r6, r3, [r7, #{due}]",
-        "subs r6, r4, r6",
-        "sbcs r3, r11, r3",
-        "bcc 98f",                     // not due
-        "ldrd r0, r3, [r7, #{task}]", // and `next`
-        "cmp r3, r7",
-        "bne 98f", // not alone in its slot
-        "ldr r2, ={kernel}",
-        "ldrd r3, r12, [r0, #{level}]", // and `bit`
-        "ldr r1, [r2, #{bitmap}]",
-        "cmp r12, r1",
-        "bls 98f", // not the most urgent, or nobody: a foreign waker's
-        "mov r6, #0x80000000",
-        "lsr r6, r10",
-        "bics r9, r6",
-        "bne 97f",
-        "98:", // the last timer; nothing has been changed
-        "cpsie i",
-        "pop {{r4-r11, lr}}",
-        "b {kernels}",
-        "97:",
-        "str r9, [r8, #{occupied}]",
-        "movs r6, #0",
-        "str r6, [r8, r10, lsl #2]",
-        "strb r6, [r7, #{place}]",
-        "orr r1, r12",
-        "str r1, [r2, #{bitmap}]",
-        "str r0, [r2, r3, lsl #2]",
-        "ldr r1, =0xe000ed04", // ICSR
-        "mov r3, #0x10000000", // PENDSVSET
-        "str r3, [r1]",
-        "clz r10, r9",
-        "ldr r7, [r8, r10, lsl #2]",
-        "ldrd r0, r1, [r7, #{due}]",
-        "strd r0, r1, [r8, #{armed}]",
-        "subs r0, r4", // the time left
-        "sbc r1, r11",
-        "orrs r3, r1, r0, lsr #26",
-        "bne 5f", // longer than the alarm, or past
-        "ldr r1, ={ratio}",
-        "umull r1, r0, r0, r1",
-        "adds r0, #{soonest}",
-        "6:",
-        "str r0, [r5, #4]",
-        "str r0, [r5, #8]",
-        "movs r0, #7",
-        "str r0, [r5]",
-        "cpsie i",
-        "pop {{r4-r11, pc}}",
-        "5:",
-        "mvn r0, #0xff000000", // the most
-        "cmp r1, #0",
-        "it mi",
-        "movmi r0, #{soonest}",
-        "b 6b",
-        clock = const CLOCK,
-        start = sym START,
-        extension = sym EXTENSION,
-        timers = sym tandem_timers,
-        kernel = sym tandem_kernel,
-        kernels = sym tick,
-        armed = const time::ARMED,
-        occupied = const time::OCCUPIED,
-        due = const time::DUE,
-        place = const time::PLACE,
-        task = const time::TASK,
-        level = const header::LEVEL,
-        bitmap = const BITMAP,
-        ratio = const RATIO,
-        soonest = const SOONEST,
-    )
-}
-
-extern "C" fn tick() {
-    on_tick();
-}
-
 /// A thread's delay by the kernel.
 extern "C" fn delay(due: u64) {
     if let Some(me) = Me::current() {
@@ -696,8 +587,9 @@ unsafe extern "C" fn delay_by_hand(_: u64) {
         "mvnne r2, #0",
         "clz r2, r2",
         "rsb r2, r2, #31",
-        "ldr r3, [r8, r2, lsl #2]",
-        "cbz r3, 97f",
+        "ldr r3, [r8, #{occupied}]",
+        "lsls r4, r3, r2",
+        "bpl 97f",
         "98:", // the kernel's
         "cpsie i",
         "pop {{r3-r11, lr}}",
@@ -710,7 +602,6 @@ unsafe extern "C" fn delay_by_hand(_: u64) {
         "str r11, [r11, #{next}]",
         "str r11, [r11, #{prev}]",
         "str r11, [r8, r2, lsl #2]",
-        "ldr r3, [r8, #{occupied}]",
         "mov r0, #0x80000000",
         "lsr r0, r2",
         "orrs r3, r0",

@@ -307,12 +307,29 @@ pub(crate) fn unmask(_: Masked) {
 const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
 const PENDSVSET: u32 = 1 << 28;
 
+/// A request of a switch: the register and the value that make PendSV pending.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    register: *mut u32,
+    value: u32,
+}
+
+impl Request {
+    pub(crate) const SWITCH: Self = Self { register: ICSR, value: PENDSVSET };
+
+    /// Requests a switch as soon as no handler runs and interrupts are on.
+    #[inline(always)]
+    pub(crate) fn make(self, _: Masked) {
+        // SAFETY: every Cortex-M has this register. Writing the bit makes PendSV pending; zeros
+        // have no effect.
+        unsafe { self.register.write_volatile(self.value) };
+    }
+}
+
 /// Requests a switch as soon as no handler runs and interrupts are on.
 #[inline(always)]
-pub(crate) fn pend(_: Masked, _: Option<Task>) {
-    // SAFETY: every Cortex-M has this register. Writing the bit makes PendSV pending; zeros have no
-    // effect.
-    unsafe { ICSR.write_volatile(PENDSVSET) };
+pub(crate) fn pend(m: Masked, _: Option<Task>) {
+    Request::SWITCH.make(m);
 }
 
 /// Adds a task to the ready set before the kernel has been started.
