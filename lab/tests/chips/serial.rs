@@ -24,32 +24,36 @@ fn run_on(board: &Board, kernel: &str, more: &[&str]) -> Answer {
     chronoscope(&[&arguments, more].concat())
 }
 
-/// The watchdog's time for a board that falls silent.
-const SILENCE: &str = "4s";
+/// The watchdog's seconds for a board that falls silent. A busy machine may hold up the board, which
+/// is a thread of this test, for longer than the first: only the last must be enough.
+const SILENCES: [u64; 3] = [4, 12, 36];
 
-/// Checks that one line says why there is no result.
+/// Checks that one line says why there is no result. `SECONDS` in it is the watchdog's time.
 #[track_caller]
 fn fails(board: &Board, kernel: &str, why: &str) {
-    let target = board.target(kernel);
-    let arguments = [
-        "run",
-        "switch",
-        "-q",
-        "--repeat",
-        "2",
-        "--watchdog",
-        SILENCE,
-        "--no-store",
-        "--format",
-        "json",
-    ];
-    let answer = chronoscope(&[&arguments[..], &["--target", &target]].concat());
+    let mut reasons = SILENCES.map(|seconds| (seconds, None));
+    for (seconds, reason) in &mut reasons {
+        let given = reason.insert(reason_of_failure(board, kernel, *seconds));
+        if given.contains(&why.replace("SECONDS", &seconds.to_string())) && !given.contains('\n') {
+            return;
+        }
+    }
+    panic!("no `{why}` in {reasons:#?}");
+}
+
+/// Returns the reason that the lab gives for a case without a result.
+#[track_caller]
+fn reason_of_failure(board: &Board, kernel: &str, watchdog_s: u64) -> String {
+    let (target, watchdog) = (board.target(kernel), format!("{watchdog_s}s"));
+    let arguments =
+        ["run", "switch", "-q", "--repeat", "2", "--watchdog", &watchdog, "--no-store", "--format"];
+    let answer = chronoscope(&[&arguments[..], &["json", "--target", &target]].concat());
     assert_eq!(answer.exits(4).stderr, "");
     let reasons = answer.json()["cases"][0]["verdict"]["reasons"].clone();
     let [Value::String(reason)] = reasons.as_array().unwrap().as_slice() else {
         panic!("{reasons}")
     };
-    assert!(reason.contains(why) && !reason.contains('\n'), "no `{why}` in `{reason}`");
+    reason.clone()
 }
 
 fn hello(request: &str) -> Vec<u8> {
@@ -169,7 +173,7 @@ fn boards_that_fail_say_so_in_one_line() {
     fails(
         &Board::new(|_, _| Some(Vec::new())),
         "bare",
-        "in 4 s: check that the board is powered, flashed",
+        "in SECONDS s: check that the board is powered, flashed",
     );
     let wrong_rate = |_, _: &str| Some(vec![0x9e, 0xff, 0x06, 0x00, 0xe0, 0xf8, 0x9e, 0x80]);
     fails(&Board::new(wrong_rate), "bare", "is 115200 the board's baud rate");
