@@ -291,6 +291,20 @@ pub trait Interrupts: Kernel {
         self.now()
     }
 
+    /// `true` if there are levels of interrupts that the kernel never masks, and
+    /// [`exempt`](Self::exempt) uses one.
+    const HAS_EXEMPT: bool = false;
+
+    /// Gives the lines of all sources a level that the kernel never masks, whose handlers must not
+    /// call it. To be called before [`attach`](Self::attach).
+    fn exempt(&self) {}
+
+    /// Returns whether the kernel masks interrupts of other levels at this moment. For handlers of
+    /// lines that are exempt.
+    fn masks(&self) -> bool {
+        false
+    }
+
     /// Sets the handler of `source`, once in a case. The handler interrupts the calling task.
     ///
     /// The lines of all sources have the most urgent level from which the kernel may be called: the

@@ -291,6 +291,32 @@ fn embassy_s_two_executors_have_the_figures_of_their_pages() {
     }
 }
 
+/// The latency of an interrupt that the kernel never masks does not depend on what tasks do, and that
+/// of one whose handler may call the kernel does.
+#[test]
+fn an_exempt_interrupt_is_never_late() {
+    let run = |handler: &str| {
+        let handler = format!("handler={handler}");
+        let words = ["interrupt", "--set", "source=timer", "--set", "tasks=0,2,30", "--set"];
+        let target = [&handler, "--target", "tandem-basepri@cortex-m4", "--repeat", "1"];
+        cases(&[&words[..], &target].concat())
+    };
+    let bounds = |case: &Value| {
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        let series = &case["series"][0];
+        (series["min"].as_f64().unwrap(), series["max"].as_f64().unwrap())
+    };
+    let [alone, two, thirty] = &run("exempt")[..] else { panic!("three cases") };
+    let (least, most) = bounds(alone);
+    assert_eq!(least, most);
+    assert_eq!([bounds(two), bounds(thirty)], [(least, least); 2]);
+    let [alone, two, thirty] = &run("kernel")[..] else { panic!("three cases") };
+    assert_eq!(bounds(alone), (least, least));
+    assert!([two, thirty].iter().all(|case| bounds(case).1 > least + 40.0));
+    let exempt = ["run", "interrupt", "--no-store", "--set", "handler=exempt", "--target"];
+    chronoscope(&[&exempt[..], &["tandem@cortex-m4"]].concat()).exits(0).shows("not offered");
+}
+
 /// FreeRTOS V11.2.0 at `-O2`. Another release of the C compiler may move a figure by a few
 /// instructions.
 #[test]

@@ -179,6 +179,25 @@ impl<K: Interrupts> Firing<K> {
         fired
     }
 
+    /// Sets the timer and sleeps again and again until its interrupt has come, while others use the
+    /// kernel. The due times are spread over [`LEAD_US`], by the golden ratio. Returns `true` if the
+    /// handler has run.
+    pub(super) async fn fire_amid(&self, round: usize, starts: Option<&Marks<K>>) -> bool {
+        let (kernel, span) = (self.kernel, self.lead);
+        let phase = round as u64 * ((span * 618 / 1000) | 1) % span;
+        let due = kernel.now() + span / 2 + phase;
+        if let Some(starts) = starts {
+            starts.set(round, due);
+        }
+        kernel.arm(due);
+        while self.entries() <= round && kernel.now() < due + self.lost {
+            Director::<K>::delay_until(kernel, kernel.now() + span / 3).await;
+        }
+        let fired = self.entries() > round;
+        self.fired.store(self.fired.load(Relaxed) + u32::from(fired), Relaxed);
+        fired
+    }
+
     /// Waits until the director has answered the handler's give in round `proof` after the measured
     /// ones, or gives up.
     pub(super) async fn wait_for_answer(&self, proof: usize) {

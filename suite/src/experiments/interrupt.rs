@@ -24,6 +24,8 @@
 //! outside the task and waits while the kernel masks interrupts, so its maximum includes the
 //! longest masked stretch that the runs have met.
 //!
+//! With `tasks=N` or `handler=exempt` the interrupt comes amid the calls of other tasks ([`amid`]).
+//!
 //! With `handler=process` the handler is a driver in user mode, a process that the kernel's own handler
 //! wakes; the sample ends with its first instruction.
 //!
@@ -31,6 +33,8 @@
 //! external line rises at a random one of [`PHASES`](crate::kernel::PHASES) cycles, while the task
 //! executes instructions of one cycle to dozens; with `source=external-idle`, while the processor
 //! sleeps. Its samples are a distribution over phases.
+
+mod amid;
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -53,7 +57,7 @@ pub static SPEC: Spec = Spec {
     control: "marks set one straight after the other",
     evidence: "one entry of the handler a round; a raised interrupt's handler has run when the \
                call returns; lines rose when they were to; in ten more rounds the handler gives \
-               and a task answers",
+               and a task answers; exempt beside tasks: it came while others were masked",
     pin: "D0, software: high from before it is raised to the handler; else: a pulse from the \
           handler's first instruction on",
     source: "P1.interrupt",
@@ -63,9 +67,11 @@ pub static SPEC: Spec = Spec {
             name: "handler",
             unit: "",
             default: "kernel",
-            values: Values::Extra(&["kernel", "process"]),
-            help: "process: a driver in user mode, which the kernel's own handler wakes",
+            values: Values::Extra(&["kernel", "process", "exempt"]),
+            help: "process: a driver in user mode, which the kernel's own handler wakes; exempt: of \
+                   a level that the kernel never masks, it must not call the kernel",
         },
+        amid::PARAMETER,
         INTERVAL,
         Parameter {
             name: "loops",
@@ -76,7 +82,10 @@ pub static SPEC: Spec = Spec {
         },
     ],
     duration_us: |request| {
-        let round = request.number("interval_us") + LEAD_US + 20;
+        let round = match request.number("tasks") {
+            0 => request.number("interval_us") + LEAD_US + 20,
+            _ => amid::ROUND_US,
+        };
         (request.number("loops") + 2 * PROOFS as u64) * round
     },
 };
@@ -96,6 +105,14 @@ struct Interrupt<K: Interrupts> {
 /// # Errors
 /// [`Refusal`] from the kernel or the arena.
 pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal> {
+    if trial.request.number("tasks") > 0 || trial.request.word("handler") == "exempt" {
+        if K::HAS_EXEMPT {
+            return amid::run(trial).await;
+        }
+        return Err(Refusal::not_offered(
+            "this port has no interrupts that its kernel never masks: `masked` measures the others",
+        ));
+    }
     let (kernel, arena) = (trial.kernel, trial.arena);
     if (trial.request.word("handler") == "process") != K::IS_DRIVEN {
         return Err(Refusal::not_offered("handlers of interrupts are no processes here"));

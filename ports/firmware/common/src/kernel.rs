@@ -23,10 +23,11 @@ pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
 }
 
 /// Gives a port's kernel the clock and the interrupts of its machine, which it knows as `board`. A
-/// macro, because neither the traits nor the type is of this crate.
+/// macro, because neither the traits nor the type is of this crate. More items of `Interrupts` may
+/// follow the kernel's type.
 #[macro_export]
 macro_rules! on_this_machine {
-    ($kernel:ty) => {
+    ($kernel:ty $(; $($more:tt)*)?) => {
         impl ::chronoscope_suite::Clock for $kernel {
             type Slot = ::core::sync::atomic::AtomicU32;
             const DOMAIN: ::chronoscope_suite::wire::Domain =
@@ -81,6 +82,8 @@ macro_rules! on_this_machine {
             fn stimulated(&self) -> u64 {
                 ::board::interrupts::stimulated()
             }
+
+            $($($more)*)?
         }
     };
 }

@@ -1,5 +1,6 @@
 //! The interrupts that experiments raise. Their handlers pre-empt everything else; next comes the
-//! kernel's alarm.
+//! kernel's alarm. With the feature `basepri`, the levels above are exempt: the kernel masks those
+//! from [`FIRST`] on.
 
 use core::cell::Cell;
 
@@ -23,11 +24,31 @@ unsafe impl Sync for Attached {}
 static SOFTWARE: Attached = Attached(Cell::new(&|| ()));
 static TIMER: Attached = Attached(Cell::new(&|| ()));
 
+/// The most urgent level from which the kernel may be called.
+const FIRST: u8 = if cfg!(feature = "basepri") { 4 } else { 0 };
+
 pub(crate) fn start() {
-    lines::set_urgency(Line::Software, 0);
-    lines::set_urgency(Line::Timer, 0);
-    lines::set_urgency(Line::Alarm, 1);
+    set_urgency(FIRST);
+    lines::set_urgency(Line::Alarm, FIRST + 1);
     lines::enable(Line::Alarm);
+}
+
+fn set_urgency(level: u8) {
+    lines::set_urgency(Line::Software, level);
+    lines::set_urgency(Line::Timer, level);
+}
+
+/// Gives both lines the most urgent level, which the kernel does not mask.
+#[cfg(feature = "basepri")]
+pub fn exempt() {
+    set_urgency(0);
+}
+
+/// Returns whether BASEPRI masks interrupts.
+#[cfg(feature = "basepri")]
+#[inline(always)]
+pub fn masks() -> bool {
+    cortex_m::register::basepri::read() != 0
 }
 
 /// Sets the handler of `source`, and lets it run from now on.

@@ -51,7 +51,23 @@ pub enum Thread {}
 /// A kind of task, never instantiated: `coroutine` implements its operations.
 pub enum Coroutine {}
 
+#[cfg(not(feature = "basepri"))]
 on_this_machine!(Tandem);
+
+#[cfg(feature = "basepri")]
+on_this_machine! {
+    Tandem;
+
+    const HAS_EXEMPT: bool = true;
+
+    fn exempt(&self) {
+        board::interrupts::exempt();
+    }
+
+    fn masks(&self) -> bool {
+        board::interrupts::masks()
+    }
+}
 
 impl Kernel for Tandem {
     type Director = Thread;

@@ -45,11 +45,14 @@ fn main() -> ! {
     })
 }
 
+/// The kernel's name in targets.
+const NAME: &str = if cfg!(feature = "basepri") { "tandem-basepri" } else { "tandem" };
+
 /// The director, a thread: reads the request, runs the experiment, ends the program.
 fn direct() {
     let arena = board::start();
     pool::start();
-    let names = || Names { kernel: "tandem", release: env!("RELEASE") };
+    let names = || Names { kernel: NAME, release: env!("RELEASE") };
     let mut buffer = [0; size_of::<host::Buffer>()];
     let text = host::request(&mut buffer);
     let mut sink = host::Output::stream();
