@@ -283,6 +283,23 @@ impl<const N: usize> Stream<N> {
         self.try_read(bytes)
     }
 
+    /// Reads as many bytes as there are and fit; blocks the thread until there are `level`, or as
+    /// many as fit into `bytes` or the ring, if that is fewer, or until `due`, in ticks of the
+    /// board's clock. Returns their number: fewer than that, possibly 0, only if `due` has come.
+    ///
+    /// For a line that pauses between frames, such as a UART: with `level` 32, a busy line wakes
+    /// the thread once in 32 bytes, and the rest of a frame is read at `due` at the latest. Bytes
+    /// that are not read stay in the ring.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_at_least_until(&self, me: &Me, level: usize, bytes: &mut [u8], due: u64) -> usize {
+        let level = level.min(bytes.len()).min(N);
+        while !self.wait_for(level) && self.readable.wait_until(me, due).is_ok() {}
+        self.try_read(bytes)
+    }
+
     /// Reads as many bytes as there are and fit; blocks the thread until there is one or `due` has
     /// come, in ticks of the board's clock.
     ///

@@ -161,6 +161,8 @@ fn streams(me: &Me) {
     ended(me, 1);
     while STREAM.try_read(&mut [0; 7]) > 0 {}
     assert_eq!(STREAM.write_until(me, &[0; 30], soon()), 24);
+    while STREAM.try_read(&mut [0; 7]) > 0 {}
+    levels_with_a_time_limit(me);
     thread(0, 8, |me| {
         for length in 1..30_usize {
             let mut message = [0; 40];
@@ -180,6 +182,40 @@ fn streams(me: &Me) {
     ended(me, 1);
     assert_eq!(MESSAGES.send(me, &[0; 37]), Err(TooLong));
     println!("streams and messages: ok");
+}
+
+/// A reader of 12 bytes runs once the twelfth has come, or else at its time with what there is.
+fn levels_with_a_time_limit(me: &Me) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let read = |due| {
+        COUNT.store(u32::MAX, Relaxed);
+        thread(0, 8, move |me| {
+            let count = STREAM.read_at_least_until(me, 12, &mut [0; 20], due);
+            COUNT.store(count as u32, Relaxed);
+        });
+    };
+    read(time::now() + 50 * MS);
+    for (byte, count) in [(1, u32::MAX), (10, u32::MAX), (2, 13)] {
+        STREAM.write(me, &[0; 10][..byte]);
+        assert_eq!(COUNT.load(Relaxed), count);
+    }
+    ended(me, 1);
+    for bytes in [7, 0] {
+        let due = soon();
+        read(due);
+        STREAM.write(me, &[0; 10][..bytes]);
+        me.delay_until(due - MS / 4);
+        assert_eq!(COUNT.load(Relaxed), u32::MAX, "it waits for more");
+        ended(me, 1);
+        assert_eq!(COUNT.load(Relaxed), bytes as u32);
+    }
+    STREAM.write(me, &[0; 24]);
+    // More than the ring can hold, and more than there is space for.
+    assert_eq!(STREAM.read_at_least_until(me, 30, &mut [0; 9], 0), 9);
+    assert_eq!(STREAM.read_at_least_until(me, 30, &mut [0; 40], 0), 15);
+    assert_eq!(STREAM.read_at_least_until(me, 30, &mut [], u64::MAX), 0);
+    STREAM.write(me, &[0; 24]);
+    assert_eq!(STREAM.read_at_least_until(me, 30, &mut [0; 40], u64::MAX), 24);
 }
 
 static TIMERS: Callbacks = Callbacks::new();
