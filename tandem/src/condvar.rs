@@ -14,6 +14,7 @@ use crate::{
     queue::wait_until,
     shared::{Masked, Shared},
     thread::Me,
+    time::TimedOut,
     wait::{WaitQueue, Waiter},
 };
 use core::{mem::MaybeUninit, ptr::NonNull};
@@ -21,7 +22,8 @@ use core::{mem::MaybeUninit, ptr::NonNull};
 /// A condition variable: threads wait for a change of the value that a [`Mutex`](crate::Mutex)
 /// protects.
 ///
-/// A wait may end without a notification; [`wait_while`](Self::wait_while) checks the condition.
+/// A wait may end without a notification; [`wait_while`](Self::wait_while) and
+/// [`wait_while_until`](Self::wait_while_until) check the condition.
 pub struct Condvar {
     queues: [WaitQueue; 2],
     /// The number of times that all were notified. Its lowest bit is the queue for new waiters.
@@ -134,6 +136,33 @@ impl Condvar {
             guard = self.wait(me, guard);
         }
         guard
+    }
+
+    /// Waits as long as `condition` holds for the value of the mutex, until `due` at the latest, in
+    /// ticks of the board's clock. Locking the mutex again may take longer.
+    ///
+    /// # Errors
+    /// If the condition still holds once `due` has come and the mutex is locked again. The mutex is
+    /// unlocked then. ([`wait_until`](Self::wait_until) returns its guard in any case.)
+    ///
+    /// # Panics
+    /// In a critical section, if it must wait.
+    #[track_caller]
+    pub fn wait_while_until<T>(
+        &self,
+        me: &Me,
+        mut guard: Guard<T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        due: u64,
+    ) -> Result<Guard<T>, TimedOut> {
+        let mut may_wait = true;
+        while condition(&mut guard) {
+            if !may_wait {
+                return Err(TimedOut);
+            }
+            (guard, may_wait) = self.wait_until(me, guard, due);
+        }
+        Ok(guard)
     }
 
     #[track_caller]

@@ -119,6 +119,7 @@ fn conditions(me: &Me) {
     assert!(!notified && *value == 0);
     drop(value);
     notified_by_unlocking(me);
+    conditions_with_a_time_limit(me);
     println!("conditions: ok");
 }
 
@@ -139,6 +140,34 @@ fn notified_by_unlocking(me: &Me) {
     *value = 0;
     drop(value);
     ended(me, 2);
+}
+
+fn conditions_with_a_time_limit(me: &Me) {
+    let wait = |me: &Me, sum, due| {
+        let value = CHANGED.wait_while_until(me, VALUE.lock(me), |value| *value < sum, due);
+        value.map(|value| *value)
+    };
+    assert_eq!(wait(me, 0, 0), Ok(0), "nothing to wait for");
+    let due = soon();
+    assert_eq!(wait(me, 1, due), Err(TimedOut));
+    assert!(time::now() >= due && VALUE.try_lock(me).is_some(), "the mutex is unlocked");
+    // Each notification has the condition checked; the second makes it false.
+    let due = time::now() + 50 * MS;
+    thread(0, 8, move |me| assert_eq!(wait(me, 2, due), Ok(2)));
+    for _ in 0..2 {
+        assert!(THREADS[0].info().is_alive());
+        *VALUE.lock(me) += 1;
+        CHANGED.notify_all();
+    }
+    ended(me, 1);
+    assert!(time::now() < due);
+    // Without a notification, the condition is checked once more at the time limit.
+    let due = soon();
+    thread(0, 8, move |me| assert_eq!(wait(me, 3, due), Ok(3)));
+    *VALUE.lock(me) += 1;
+    ended(me, 1);
+    assert!(time::now() >= due);
+    *VALUE.lock(me) = 0;
 }
 
 fn streams(me: &Me) {
