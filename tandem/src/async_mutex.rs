@@ -12,7 +12,15 @@
 //! The value is reached only through an [`AsyncGuard`], which exists once per unit of a semaphore
 //! of one unit.
 
-use crate::{semaphore::Semaphore, shared::Shared, task::Task, task::masked, thread::Me};
+use crate::{
+    arch::Mask,
+    kernel::KERNEL,
+    semaphore::Semaphore,
+    shared::Shared,
+    task::{Info, Task, masked},
+    thread::Me,
+    time::TimedOut,
+};
 use core::{
     cell::UnsafeCell,
     ops::{Deref, DerefMut},
@@ -24,7 +32,7 @@ use core::{
 /// why.
 pub struct AsyncMutex<T> {
     free: Semaphore,
-    /// The task that has locked the mutex, while it is locked.
+    /// The task that has locked the mutex. `None` while it is unlocked, or locked by a handler.
     owner: Shared<Option<Task>>,
     value: UnsafeCell<T>,
 }
@@ -40,48 +48,79 @@ impl<T> AsyncMutex<T> {
         Self { free: Semaphore::new(1), owner: Shared::new(None), value: UnsafeCell::new(value) }
     }
 
-    /// Locks the mutex; the coroutine waits while another task has locked it. A future that is
-    /// dropped leaves the mutex as it is.
+    /// Locks the mutex; the coroutine waits while another task or a handler has locked it. A future
+    /// that is dropped leaves the mutex as it is.
     ///
     /// # Panics
     /// If the task has locked the mutex already, or as [`Semaphore::taken`](crate::Semaphore::taken).
     pub async fn lock(&self) -> AsyncGuard<'_, T> {
-        self.assert_not_owner();
+        self.assert_not_owned_by(running_task());
         self.free.taken().await;
-        self.own()
+        self.own(running_task())
     }
 
-    /// Locks the mutex; blocks the thread while another task has locked it.
+    /// Locks the mutex; blocks the thread while another task or a handler has locked it.
     ///
     /// # Panics
     /// If the thread has locked the mutex already, or if it must wait in a critical section.
     #[track_caller]
     pub fn lock_blocking(&self, me: &Me) -> AsyncGuard<'_, T> {
-        self.assert_not_owner();
+        let task = Some(me.info().0);
+        self.assert_not_owned_by(task);
         self.free.take(me);
-        self.own()
+        self.own(task)
+    }
+
+    /// Locks the mutex; blocks the thread until `due` at the latest, in ticks of the board's clock.
+    ///
+    /// # Errors
+    /// If another task or a handler had locked it until `due`.
+    ///
+    /// # Panics
+    /// As [`lock_blocking`](Self::lock_blocking).
+    #[track_caller]
+    pub fn lock_blocking_until(&self, me: &Me, due: u64) -> Result<AsyncGuard<'_, T>, TimedOut> {
+        let task = Some(me.info().0);
+        self.assert_not_owned_by(task);
+        self.free.take_until(me, due)?;
+        Ok(self.own(task))
     }
 
     /// Locks the mutex if it is unlocked. Never waits. For tasks and handlers. Constant time.
+    ///
+    /// Where interrupts are masked, as in a handler, the mutex is locked by no task: a task that
+    /// locks it again waits, without a report.
     pub fn try_lock(&self) -> Option<AsyncGuard<'_, T>> {
-        self.free.try_take().then(|| self.own())
+        self.free.try_take().then(|| self.own(running_task()))
     }
 
     #[track_caller]
-    fn assert_not_owner(&self) {
-        let me = crate::current();
-        let owns = masked(|m| self.owner.get(m).is_some_and(|owner| owner.is(me.0)));
-        assert!(!owns, "task {}: locks an AsyncMutex that it has locked", me.name());
+    fn assert_not_owned_by(&self, task: Option<Task>) {
+        let Some(me) = task else { return };
+        let owns = masked(|m| self.owner.get(m).is_some_and(|owner| owner.is(me)));
+        assert!(!owns, "task {}: locks an AsyncMutex that it has locked", Info(me).name());
     }
 
-    fn own(&self) -> AsyncGuard<'_, T> {
-        let me = crate::current().0;
-        masked(|m| self.owner.set(m, Some(me)));
+    fn own(&self, task: Option<Task>) -> AsyncGuard<'_, T> {
+        masked(|m| self.owner.set(m, task));
         AsyncGuard(self)
     }
 }
 
+/// The task that makes this call. `None` in a handler and before `start`. Also `None` where
+/// interrupts are masked, since RISC-V does not distinguish a critical section from a handler.
+fn running_task() -> Option<Task> {
+    let (mask, m) = Mask::set();
+    let task = KERNEL.started(m).filter(|_| mask.allows_switch());
+    mask.restore();
+    task
+}
+
 /// Access to the value of a locked [`AsyncMutex`]. Dropping it unlocks the mutex.
+///
+/// A guard may be moved to another task. The mutex still counts as locked by the task that has
+/// locked it: if that one locks it again, the program ends with a report; if the task that has the
+/// guard does, it waits for itself.
 pub struct AsyncGuard<'a, T>(&'a AsyncMutex<T>);
 
 // SAFETY: the guard stands for the value, to which it gives shared access.

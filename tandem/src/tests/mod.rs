@@ -2,6 +2,7 @@
 
 mod coroutines;
 mod interleavings;
+mod more;
 mod ready;
 mod services;
 mod timers;

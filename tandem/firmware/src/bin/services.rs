@@ -27,6 +27,7 @@ static VALUE: Mutex<u32> = Mutex::new(0);
 static STREAM: Stream<24> = Stream::new();
 static MESSAGES: MessageBuffer<40> = MessageBuffer::new();
 static LOCK: AsyncMutex<u32> = AsyncMutex::new(0);
+static KEPT: AsyncMutex<()> = AsyncMutex::new(());
 static DONE: AtomicU32 = AtomicU32::new(0);
 static RAISED: AtomicU32 = AtomicU32::new(0);
 
@@ -291,6 +292,21 @@ fn locks(me: &Me) {
         me.delay_until(soon());
     }
     assert_eq!(LOCK.try_lock().map(|value| *value), Some(10));
+    let hold = |me: &Me| {
+        let _guard = LOCK.lock_blocking_until(me, 0);
+        me.delay_until(time::now() + 3 * MS);
+    };
+    thread(0, 8, hold);
+    let due = soon();
+    assert_eq!(LOCK.lock_blocking_until(me, due).map(|value| *value), Err(TimedOut));
+    assert!(time::now() >= due && THREADS[0].info().is_alive());
+    assert_eq!(LOCK.lock_blocking_until(me, due + 50 * MS).map(|value| *value), Ok(10));
+    assert!(time::now() < due + 50 * MS);
+    ended(me, 1);
+    // A handler interrupts this thread, locks the mutex and keeps it: the thread does not own it.
+    RAISED.store(16, Relaxed);
+    board::raise(0);
+    assert_eq!(KEPT.lock_blocking_until(me, soon()).map(drop), Err(TimedOut));
     println!("locks: ok");
 }
 
@@ -341,6 +357,7 @@ fn main() -> ! {
 extern "C" fn on_raise() {
     match RAISED.load(Relaxed) {
         8 => SIGNAL.signal(8),
+        16 => core::mem::forget(KEPT.try_lock()),
         flags => GROUP.set(flags),
     }
 }

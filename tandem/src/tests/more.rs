@@ -1,0 +1,57 @@
+//! Reports and handles: who owns a mutex, who runs timers, and what is known of a task.
+
+use super::NOW;
+use crate::{AsyncMutex, Coroutine, Priority, arch, kernel};
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    task::{Context, Waker},
+};
+
+fn leak<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+fn spawn<F: Future<Output = ()> + Send + 'static>(future: F) -> &'static Coroutine<2048> {
+    NOW.set(0);
+    let coroutine = leak(Coroutine::new());
+    coroutine.spawn(Priority::new(3), "task", future).unwrap();
+    coroutine
+}
+
+/// A handler locks the mutex while a coroutine runs, and keeps it. The coroutine waits for it, and
+/// is not accused of having locked it.
+#[test]
+fn a_handler_that_locks_is_not_the_task_that_it_interrupts() {
+    let _turn = kernel::begin_test();
+    let mutex = leak(AsyncMutex::new(0));
+    let locks = leak(AtomicBool::new(false));
+    let mut guard = None;
+    arch::set_handler(Some(Box::new(move || match (locks.load(Relaxed), &guard) {
+        (true, None) => guard = mutex.try_lock(),
+        (false, Some(_)) => guard = None,
+        _ => {}
+    })));
+    let task = spawn(async {
+        locks.store(true, Relaxed);
+        kernel::masked(|_| ());
+        *mutex.lock().await += 1;
+    });
+    assert!(task.info().is_alive() && mutex.try_lock().is_none());
+    locks.store(false, Relaxed);
+    kernel::masked(|_| ());
+    assert!(!task.info().is_alive());
+    arch::set_handler(None);
+    assert_eq!(mutex.try_lock().map(|value| *value), Some(1));
+}
+
+/// A panic must not unwind out of a coroutine's poll, so this future is polled by the test, which
+/// is the idle task.
+#[test]
+#[should_panic(expected = "task idle: locks an AsyncMutex that it has locked")]
+fn a_task_that_locks_twice_is_reported() {
+    let _turn = kernel::begin_test();
+    let mutex = AsyncMutex::new(());
+    let _first = mutex.try_lock();
+    let _ = pin!(mutex.lock()).poll(&mut Context::from_waker(Waker::noop()));
+}
