@@ -7,7 +7,8 @@
 //!
 //! # Soundness
 //! Timers are static. All fields are accessed with interrupts masked, a few at a time; `next` and
-//! `listed` only by the task that runs the functions, which `busy` makes the only one.
+//! `listed` only by the task that runs the functions, which `busy` makes the only one: a task sets
+//! it before it first accesses them, and clears it after the last time.
 
 use crate::{
     event::Event,
@@ -65,6 +66,15 @@ pub struct Callbacks {
     /// The timers, sorted by time.
     first: Shared<Option<&'static Callback>>,
     busy: Shared<bool>,
+}
+
+/// The right to run a set of timers. Dropping it lets another task run them.
+struct Turn<'a>(&'a Shared<bool>);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        masked(|m| self.0.set(m, false));
+    }
 }
 
 impl Callback {
@@ -183,7 +193,7 @@ impl Callbacks {
     /// If another task runs them.
     #[track_caller]
     pub fn run(&self, me: &Me) -> ! {
-        self.begin();
+        let _turn = self.begin();
         loop {
             match self.work() {
                 None => _ = self.changed.wait(me),
@@ -192,12 +202,13 @@ impl Callbacks {
         }
     }
 
-    /// Runs the timers in this coroutine, for ever.
+    /// Runs the timers in this coroutine, for ever. Once the future is dropped, any task may run
+    /// them: it makes the calls late that have become due meanwhile.
     ///
     /// # Panics
     /// If another task runs them.
     pub async fn run_async(&self) {
-        self.begin();
+        let _turn = self.begin();
         loop {
             let due = self.work();
             let mut changed = pin!(self.changed.signalled());
@@ -220,13 +231,14 @@ impl Callbacks {
     }
 
     #[track_caller]
-    fn begin(&self) {
+    fn begin(&self) -> Turn<'_> {
         let was_busy = masked(|m| {
             let was = self.busy.get(m);
             self.busy.set(m, true);
             was
         });
         assert!(!was_busy, "task {}: another task runs these timers", kernel::current().name());
+        Turn(&self.busy)
     }
 
     /// Carries out requests, and calls the functions that are due. Returns the next time.

@@ -1,10 +1,11 @@
 //! Reports and handles: who owns a mutex, who runs timers, and what is known of a task.
 
 use super::NOW;
-use crate::{AsyncMutex, Coroutine, Priority, arch, kernel};
+use crate::{AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore, arch, kernel, time};
 use std::{
+    future::poll_fn,
     pin::pin,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     task::{Context, Waker},
 };
 
@@ -13,7 +14,6 @@ fn leak<T>(value: T) -> &'static T {
 }
 
 fn spawn<F: Future<Output = ()> + Send + 'static>(future: F) -> &'static Coroutine<2048> {
-    NOW.set(0);
     let coroutine = leak(Coroutine::new());
     coroutine.spawn(Priority::new(3), "task", future).unwrap();
     coroutine
@@ -54,4 +54,40 @@ fn a_task_that_locks_twice_is_reported() {
     let mutex = AsyncMutex::new(());
     let _first = mutex.try_lock();
     let _ = pin!(mutex.lock()).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+static TIMERS: Callbacks = Callbacks::new();
+static CALLS: AtomicU32 = AtomicU32::new(0);
+static PERIODIC: Callback = Callback::new(&TIMERS, || _ = CALLS.fetch_add(1, Relaxed));
+
+/// A coroutine runs the timers until it is stopped, and then another does, which makes up for the
+/// calls that have become due in between.
+#[test]
+fn timers_are_run_by_another_task_once_a_future_is_dropped() {
+    static STOPPED: Semaphore = Semaphore::new(0);
+    let _turn = kernel::begin_test();
+    NOW.set(0);
+    let advance = |to| {
+        while NOW.get() < to {
+            NOW.set(NOW.get() + 1);
+            time::expire();
+        }
+        CALLS.load(Relaxed)
+    };
+    let first = spawn(async {
+        let (mut run, mut stop) = (pin!(TIMERS.run_async()), pin!(STOPPED.taken()));
+        poll_fn(|context| {
+            assert!(run.as_mut().poll(context).is_pending());
+            stop.as_mut().poll(context)
+        })
+        .await;
+    });
+    PERIODIC.start_periodic(10, 10);
+    assert_eq!(advance(25), 2);
+    STOPPED.give();
+    assert!(!first.info().is_alive());
+    assert_eq!(advance(45), 2);
+    spawn(TIMERS.run_async());
+    assert_eq!(CALLS.load(Relaxed), 4);
+    assert_eq!(advance(55), 5);
 }
