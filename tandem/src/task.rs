@@ -8,7 +8,7 @@ use crate::{
     trace,
     wait::Waiter,
 };
-use core::ptr::NonNull;
+use core::{fmt, ptr::NonNull};
 
 /// A task's priority, 0 to 31. A higher number pre-empts a lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,8 +229,8 @@ impl Header {
         self.head.set(m, Some(NonNull::from(KERNEL.ready.head(level))));
     }
 
-    /// The name given at the spawn. The idle task is never spawned and has none, so it is called
-    /// `idle`.
+    /// The name given at the latest spawn. The idle task is never spawned and has none, so it is
+    /// called `idle`.
     pub(crate) fn name(&self, m: Masked) -> &'static str {
         self.name.get(m).unwrap_or("idle")
     }
@@ -262,25 +262,43 @@ pub struct StillAlive;
 /// A handle to a task, for reading its state.
 ///
 /// Copyable and valid for ever, since tasks are static. The methods may be called anywhere, with
-/// interrupts masked too, and take constant time.
+/// interrupts masked too, and take constant time. Two handles are equal if they are of one storage,
+/// whichever of its lives they were taken in. `Debug` shows the name.
 #[derive(Clone, Copy)]
 pub struct Info(pub(crate) Task);
 
+impl PartialEq for Info {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is(other.0)
+    }
+}
+
+impl Eq for Info {}
+
+impl fmt::Debug for Info {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Info").field(&self.name()).finish()
+    }
+}
+
 impl Info {
-    /// The name given at the spawn; `idle` for the kernel's idle task.
+    /// The name given at the latest spawn. `idle` for the kernel's idle task, and for storage in
+    /// which no task has been spawned.
     #[must_use]
     pub fn name(self) -> &'static str {
         masked(|m| self.0.name(m))
     }
 
     /// The effective priority, after inheritance and ceilings; after the task has ended, its own.
-    /// `None` for the idle task.
+    /// `None` for the idle task, before [`start`](crate::start) too, and for storage in which no
+    /// task has been spawned.
     #[must_use]
     pub fn priority(self) -> Option<Priority> {
-        let level = masked(|m| {
-            if self.0.life.get(m) != Life::Over { self.0.level.get(m) } else { self.0.base(m) }
-        });
-        (level < IDLE_LEVEL).then(|| Priority::of_level(level))
+        masked(|m| {
+            self.0.name.get(m)?; // the idle task has none, nor has storage before its first spawn
+            let is_alive = self.0.life.get(m) != Life::Over;
+            Some(Priority::of_level(if is_alive { self.0.level.get(m) } else { self.0.base(m) }))
+        })
     }
 
     /// An identifier, unique among tasks: the address of the kernel's record. For traces.
@@ -289,7 +307,7 @@ impl Info {
         core::ptr::from_ref(self.0).addr()
     }
 
-    /// Returns whether the task has been spawned and has not ended.
+    /// Returns whether the task has been spawned and has not ended. `false` for the idle task.
     #[must_use]
     pub fn is_alive(self) -> bool {
         masked(|m| self.0.life.get(m) != Life::Over)

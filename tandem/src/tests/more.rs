@@ -1,7 +1,10 @@
 //! Reports and handles: who owns a mutex, who runs timers, and what is known of a task.
 
-use super::NOW;
-use crate::{AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore, arch, kernel, time};
+use super::{NOW, proof};
+use crate::{
+    AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore, arch, kernel, kernel::KERNEL,
+    time,
+};
 use std::{
     future::poll_fn,
     pin::pin,
@@ -90,4 +93,31 @@ fn timers_are_run_by_another_task_once_a_future_is_dropped() {
     spawn(TIMERS.run_async());
     assert_eq!(CALLS.load(Relaxed), 4);
     assert_eq!(advance(55), 5);
+}
+
+#[test]
+fn only_a_task_that_has_been_spawned_has_a_priority() {
+    let _turn = kernel::begin_test();
+    let coroutine = leak(Coroutine::<2048>::new());
+    let info = coroutine.info();
+    assert_eq!((info.name(), info.priority(), info.is_alive()), ("idle", None, false));
+    coroutine.spawn(Priority::new(3), "task", std::future::pending()).unwrap();
+    assert_eq!((info.name(), info.priority()), ("task", Some(Priority::new(3))));
+    let idle = crate::current();
+    assert_eq!((idle.name(), idle.priority(), idle.is_alive()), ("idle", None, false));
+    // The record of the idle task before `start`.
+    idle.0.set_base(proof(), 0);
+    idle.0.set_level(proof(), 0);
+    KERNEL.stop(proof());
+    assert_eq!((crate::current(), idle.priority()), (idle, None));
+    kernel::reset();
+}
+
+#[test]
+fn handles_of_one_task_are_equal_and_show_its_name() {
+    let _turn = kernel::begin_test();
+    let (one, other) = (spawn(async {}), spawn(async {}));
+    assert_eq!(one.info(), one.info());
+    assert_ne!(one.info(), other.info());
+    assert_eq!(format!("{:?}", one.info()), "Info(\"task\")");
 }
