@@ -25,6 +25,7 @@ impl Priority {
     /// # Panics
     /// If `value` is more than 31; in a constant, at compile time.
     #[must_use]
+    #[track_caller]
     pub const fn new(value: u8) -> Self {
         assert!(value <= 31, "a priority is 0 to 31");
         Self(value)

@@ -6,7 +6,9 @@ use crate::{
     time,
 };
 use std::{
+    cell::RefCell,
     future::poll_fn,
+    panic,
     pin::pin,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     task::{Context, Waker},
@@ -120,4 +122,22 @@ fn handles_of_one_task_are_equal_and_show_its_name() {
     assert_eq!(one.info(), one.info());
     assert_ne!(one.info(), other.info());
     assert_eq!(format!("{:?}", one.info()), "Info(\"task\")");
+}
+
+/// Returns the place that the report of a panic names.
+fn place_of_panic(body: fn()) -> Option<String> {
+    thread_local! { static FILE: RefCell<Option<String>> = const { RefCell::new(None) } }
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        FILE.set(info.location().map(|place| place.file().to_owned()));
+        before(info);
+    }));
+    assert!(panic::catch_unwind(body).is_err());
+    FILE.take()
+}
+
+#[test]
+fn a_priority_that_is_too_high_is_reported_at_its_caller() {
+    let place = place_of_panic(|| _ = Priority::new(std::hint::black_box(32)));
+    assert_eq!(place.as_deref(), Some(file!()));
 }
