@@ -8,7 +8,7 @@
 
 use crate::{
     arch,
-    kernel::KERNEL,
+    kernel::{self, KERNEL},
     mutex::uses_ceiling,
     ready::neighbour,
     shared::{Masked, Shared},
@@ -38,7 +38,19 @@ pub(crate) fn is_set() -> bool {
 
 /// Sets the time that a thread runs before an equal that is ready does, in ticks of the board's
 /// clock. Initially `u64::MAX`, no limit. The running slice keeps its end. May be called anywhere.
+///
+/// The end of a slice takes about 200 instructions on a Cortex-M4 and 230 on RV32, beside the
+/// slice's length. So a slice of 2,500 instructions costs a tenth of the time, which is the least
+/// useful length. A slice that is much shorter than its end leaves next to no time, or none, to the
+/// threads that share it and to all that are less urgent, without a report.
+///
+/// # Panics
+/// If `ticks` is 0.
+#[track_caller]
 pub fn set_time_slice(ticks: u64) {
+    if ticks == 0 {
+        panic!("task {}: a time slice is at least one tick", kernel::current().name());
+    }
     masked(|m| {
         SLICES.length.set(m, ticks);
         IS_SET.set(m, true);

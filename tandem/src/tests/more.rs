@@ -141,3 +141,11 @@ fn a_priority_that_is_too_high_is_reported_at_its_caller() {
     let place = place_of_panic(|| _ = Priority::new(std::hint::black_box(32)));
     assert_eq!(place.as_deref(), Some(file!()));
 }
+
+#[cfg(feature = "time-slice")]
+#[test]
+#[should_panic(expected = "task idle: a time slice is at least one tick")]
+fn a_time_slice_without_a_length_is_reported() {
+    let _turn = kernel::begin_test();
+    crate::set_time_slice(0);
+}

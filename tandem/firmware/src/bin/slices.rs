@@ -1,5 +1,5 @@
 //! Checks of time slices: threads of one priority take turns, no alarm comes without an equal, and
-//! the use of a ceiling is not divided.
+//! the use of a ceiling is not divided; and the report of a slice without a length.
 #![no_std]
 #![no_main]
 
@@ -142,6 +142,15 @@ fn ceiling(me: &Me) {
     println!("a ceiling is not divided: ok");
 }
 
+/// The thread spins from its report on, less urgent than the director.
+fn misuse(me: &Me) {
+    board::expect_panic("task misuser: a time slice is at least one tick");
+    let spawned = THREADS[0].spawn(EQUAL, "misuser", |_| tandem::set_time_slice(0));
+    sleep(me, 10);
+    assert!(spawned.is_ok() && board::has_panicked(), "no report");
+    println!("misuse: ok");
+}
+
 #[board::entry]
 fn main() -> ! {
     board::set_up();
@@ -153,6 +162,7 @@ fn main() -> ! {
             with_a_coroutine(me);
             lowered(me);
             ceiling(me);
+            misuse(me);
             board::exit(true)
         });
         assert!(director.is_ok());
