@@ -114,8 +114,14 @@ const BLINKY: Example = Example {
     output: Output::Text,
 };
 
-static EXAMPLES: [Example; 10] = [
+static EXAMPLES: [Example; 11] = [
     BLINKY,
+    Example {
+        name: "readme",
+        about: "the program in tandem's README, with a check of its clock",
+        binary: "readme",
+        ..BLINKY
+    },
     Example {
         name: "guide",
         about: "the programs of the guide to each object",

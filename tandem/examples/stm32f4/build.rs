@@ -17,9 +17,10 @@ fn main() {
     println!("cargo::rerun-if-changed=../../README.md");
     let readme = fs::read_to_string("../../README.md").expect("tandem has a README");
     let program = readme.split("```rust,ignore\n").nth(1).and_then(|rest| rest.split("```").next());
-    // The attributes of the crate are in the file that includes the program.
+    // The attributes of the crate and of its entry are in the file that includes the program.
     let lines = program.expect("the README has a program").lines();
-    let lines: Vec<&str> = lines.filter(|line| !line.starts_with("#![")).collect();
+    let is_elsewhere = |line: &str| line.starts_with("#![") || line == "#[cortex_m_rt::entry]";
+    let lines: Vec<&str> = lines.filter(|line| !is_elsewhere(line)).collect();
     fs::write(out.join("readme.rs"), lines.join("\n"))
         .expect("the output directory can be written");
     println!("cargo::rerun-if-changed={GUIDE}");

@@ -314,7 +314,7 @@ const EXAMPLES: [Examples; 3] = [
             &["--features", "qemu,embassy,defmt", "--bin", "embassy", "--bin", "log"],
             &["--features", "qemu,usage", "--bin", "usage"],
         ],
-        names: &["blinky", "guide", "rs485", "sensor", "embassy", "log", "usage"],
+        names: &["blinky", "readme", "guide", "rs485", "sensor", "embassy", "log", "usage"],
     },
     Examples {
         package: "tandem-nrf52",
