@@ -46,7 +46,7 @@
 //!     })
 //! }
 //!
-//! /// The handler of an interrupt.
+//! /// The handler of an interrupt: see "Interrupts and critical sections".
 //! extern "C" fn on_sample() {
 //!     READY.give();
 //! }
@@ -60,7 +60,8 @@
 //! ```
 //!
 //! # The board
-//! A program tells the kernel the time, and has its alarm call [`time::expire`]:
+//! A program defines the kernel's clock, of 64 bits, and its alarm, whose handler calls
+//! [`time::expire`]:
 //!
 //! ```no_run
 //! struct Clock;
@@ -80,9 +81,31 @@
 //! # fn main() {}
 //! ```
 //!
+//! The module [`time`] shows how a counter of 32 bits is extended, and what the alarm may do.
+//!
 //! # Waiting
-//! Each wait has a blocking form that takes a [`Me`], one with a time limit, `..._until`, and a
-//! future. Times are absolute, in ticks of the board's clock.
+//! A wait has up to three forms: it blocks a thread, and takes a [`Me`]; it blocks until a time,
+//! `..._until`; or it is a future. Times are absolute, in ticks of the board's clock.
+//!
+//! | object | blocks | blocks until a time | future | never waits |
+//! |---|---|---|---|---|
+//! | [`Semaphore`] | `take` | `take_until` | `taken` | `give`, `try_take` |
+//! | [`Queue`] | `send`, `receive` | `send_until`, `receive_until` | `sent`, `received` | `try_send`, `try_receive` |
+//! | [`Event`] | `wait` | `wait_until` | `signalled` | `signal`, `try_wait` |
+//! | [`Group`] | `wait` | `wait_until` | `wait_async` | `set`, `clear`, `flags`, `try_wait` |
+//! | [`Signal`] | `take` | `take_until` | `taken` | `signal`, `try_take` |
+//! | [`Watch`] and its [`Receiver`] | `changed` | `changed_until` | `changed_async` | `set`, `get`, `try_changed` |
+//! | [`Stream`] | `write`, `read`, `read_at_least` | `write_until`, `read_until`, `read_at_least_until` | `write_async`, `read_async` | `try_write`, `try_read` |
+//! | [`MessageBuffer`] | `send`, `receive` | `send_until`, `receive_until` | `send_async`, `receive_async` | `try_send`, `try_receive` |
+//! | [`Mutex`], for threads | `lock` | `lock_until` | none | `try_lock` (takes a [`Me`]) |
+//! | [`Condvar`], for threads | `wait`, `wait_while` | `wait_until`, `wait_while_until` | none | `notify_one`, `notify_all` |
+//! | [`AsyncMutex`] | `lock_blocking` | `lock_blocking_until` | `lock` | `try_lock` |
+//! | [`Ceiling`] | – | – | – | `with`, `try_with`, `lock` |
+//! | the end of a task, [`Info`] | `join` | `join_until` | `ended` | `is_alive` |
+//! | a time | [`Me::delay_until`] | – | [`delay_until`] | [`time::now`] |
+//!
+//! A future gets a time limit by `select(future, delay_until(due))`, where `select` is from
+//! `embassy-futures`, for example. [`Me::block_on`] runs a future in a thread.
 //!
 //! ```no_run
 //! # use tandem::{Me, Semaphore, TimedOut, delay_until, time};
@@ -127,10 +150,36 @@
 //! Handlers of every priority may call the kernel, except those of NMI and of faults, which cannot
 //! be masked. A handler calls what needs no [`Me`]; a task that it wakes runs when it returns.
 //!
+//! On a Cortex-M, a handler is defined as in any program, by the chip's crate of registers (PAC):
+//!
+//! ```ignore
+//! use cortex_m::peripheral::NVIC;
+//! use stm32f4::stm32f405::{Interrupt, interrupt}; // with the PAC's feature `rt`
+//!
+//! #[interrupt]
+//! fn EXTI0() {
+//!     // clear the interrupt's cause in the peripheral
+//!     READY.give();
+//! }
+//!
+//! #[cortex_m_rt::entry]
+//! fn main() -> ! {
+//!     tandem::start(&STACK, || {
+//!         // spawn tasks
+//!         // SAFETY: no critical section relies on this interrupt being off.
+//!         unsafe { NVIC::unmask(Interrupt::EXTI0) };
+//!     })
+//! }
+//! ```
+//!
 //! # What the kernel takes from the chip
-//! On a Cortex-M: PendSV, which gets the lowest priority, and SVC; the handlers of MemManage and hard
-//! faults, for reports; two regions of the MPU, or the stack limits, where the chip has them. The
-//! alarm is the program's, and so are `critical-section`'s functions: the feature
+//! On a Cortex-M: PendSV, which gets the lowest priority, and SVC; the handlers of MemManage and
+//! hard faults, for reports; two regions of the MPU, or the stack limits, where the chip has them.
+//! So a program defines none of the handlers `PendSV`, `SVCall`, `MemoryManagement` and
+//! `HardFault`. A second definition ends the build with the linker's `duplicate symbol`, or, with
+//! link-time optimization, with `Size expression must be absolute`.
+//!
+//! The alarm is the program's, and so are `critical-section`'s functions: the feature
 //! `critical-section-single-core` of `cortex-m`.
 //!
 //! On RISC-V: the vector table and `mscratch`, the first entries of the PMP, and
@@ -139,10 +188,24 @@
 //!
 //! # Stacks
 //! A [`Thread`]'s stack holds its body's captured values, the frames of its calls, and, where it is
-//! interrupted, about 80 bytes, or 220 with the FPU in use. Start with 1024 bytes, twice as many
-//! where text is formatted, and look at [`Thread::stack_unused`]. The shared stack of [`start`]
-//! holds the deepest poll of each priority that coroutines have. Handlers run on the stack of
-//! `main`.
+//! interrupted, about 80 bytes, or 220 with the FPU in use. Start with 1024 bytes, and with twice
+//! as many where text is formatted or code is built without optimization. [`Thread::stack_unused`]
+//! says how much of it is left, for a thread that [`Thread::spawn_measured`] has started. The
+//! shared stack of [`start`] holds the deepest poll of each priority that coroutines have. Handlers
+//! run on the stack of `main`.
+//!
+//! Stacks have guards of 32 bytes on Cortex-M3, M4, M7 and RV32, and of 256 bytes with the feature
+//! `guard-256`. An access to a guard ends the program with a report. A function whose frame is
+//! larger than the guard can pass over it unnoticed: call [`Me::assert_stack`] before such a
+//! function. A Cortex-M33 finds every overflow, by its stack limit registers. Cortex-M0, M0+ and
+//! RV64 have no guard: each switch compares the stack pointer of the task that it suspends.
+//!
+//! # Idle
+//! While no task is ready, the processor sleeps by `wfi`: in the sleep mode that the program has
+//! chosen in the chip's registers, until the next interrupt. To do something instead, spawn a
+//! thread of [`Priority::LOWEST`] that never waits: it runs whenever no other task is ready. It may
+//! sleep by an instruction of its own. With the feature `spin`, the idle task runs in a loop and
+//! never sleeps.
 //!
 //! # Reports
 //! Misuse and stack overflows end in a panic that names the task and the call: print the
@@ -150,8 +213,42 @@
 //!
 //! # Before `start`
 //! The kernel has no running task before [`start`]. Tasks that are spawned earlier run from then
-//! on; calls that need no [`Me`] work.
+//! on; calls that need no [`Me`] work, and an alarm whose handler calls [`time::expire`] is
+//! harmless.
+//!
+//! # Features
+//! None is on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `time-slice` | `set_time_slice`: threads of one priority take turns |
+//! | `embassy-time` | `embassy_time`'s timers, on the kernel's clock |
+//! | `embedded-hal` | `Delays` and `ThreadDelays`: delays for drivers of `embedded-hal-async`, `embedded-hal` |
+//! | `processor-time` | ticks by task (`Info::processor_time`), in handlers, and idle. Reads the clock at each switch. Includes `trace` |
+//! | `count` | the number of switches to each task: `Info::switches` |
+//! | `trace` | reports each event of the scheduler to the program: [`trace`] |
+//! | `guard-256` | guards of 256 bytes in each stack, in place of 32. No instruction more |
+//! | `spin` | the idle task does not sleep. For emulators whose time depends on the host during sleep |
+//! | `basepri` | Cortex-M3 and above: the kernel never delays interrupts more urgent than priority 0x40, whose handlers must not call it |
+//! | `unguarded` | RV32: no stack guards, for processors on which an access to the PMP's registers is illegal |
+//! | `fence` | RV32 with supervisor mode: a fence at each move of the guard, since the processor may cache the PMP's settings |
+//! | `processes` | RV64: tasks in user mode with an address space each. Not with `trace` or `time-slice` |
+//! | `raw` | tasks and stacks in memory of the caller's choice, for bindings to other languages. Not covered by semantic versioning |
+//! | `layout` | places of fields in the kernel's records, for its own measurements. No part of the interface |
+//!
+//! With `embassy-time`, the feature `tick-hz-…` of the crate `embassy-time` equals
+//! [`time::Driver::HERTZ`]; a program in which they differ does not compile:
+//!
+//! ```toml
+//! embassy-time = { version = "0.5", features = ["tick-hz-1_000_000"] } # HERTZ is 1_000_000
+//! tandem = { path = "…", features = ["embassy-time"] }
+//! ```
+//!
+//! HALs of embassy, such as `embassy-stm32`, work. Leave off their feature `time-driver-…` when
+//! tandem's `embassy-time` is on: a program has one driver of time.
 #![cfg_attr(target_os = "none", no_std)]
+// docs.rs shows the feature that an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 mod arch;

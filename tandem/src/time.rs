@@ -1,36 +1,94 @@
 //! Time: the board's clock and alarm, and the timers of the tasks that wait.
 //!
-//! Timers are in 31 slots, by the highest bit in which their time differs from a common base, which
-//! is not in the future. A slot for a lower bit is due before one for a higher bit. In each slot,
-//! the timers form a ring whose head is due first, and behind it all others as they were set. So
-//! setting and cancelling a timer take constant time, and the first timer of all is the head of the
-//! nearest slot that is not empty. (The nearest slot has two bits, the farthest all from bit 31 on.)
-//!
-//! When the head of a slot with others is due, its time becomes the base, and [`expire`] files the
-//! others anew, each in a masked window of its own: into nearer slots, so that they are sorted in the
-//! end. In the worst case, one tick files all timers anew: those of similar times, set since the
-//! last tick that filed.
-//!
-//! When the head of a slot with two others or more is cancelled, it is not known which of them is due
-//! first. The next of the ring becomes the head and *pretends* to be due when the cancelled one was,
-//! which is no later than any of them. When that time comes, it becomes the base, and all are filed
-//! anew. So whatever is set and cancelled, each filing of a timer moves it to a nearer slot, or moves
-//! the base within the nearest: at most 32 times from the farthest but one. In the farthest slot, a
-//! timer is filed anew at most once in 2³¹ ticks.
-//!
-//! The alarm stays as it is when the first timer is cancelled, and is not set again for a later
-//! one: a time limit that does not come costs no access to the board's clock. The alarm then comes
-//! early once, and is set for the first timer there is.
-//!
 //! Times are in ticks of the board's clock, counted by [`now`].
 //!
-//! # Soundness
-//! A timer is in the pinned future, on the stack of the thread that waits, or in a task's header. It
-//! stays in place until it has left its ring: `expire` removes it, the thread cancels it, or its
-//! drop does. A thread in a delay is in no queue, and the wakers of futures reach only threads in
-//! `block_on`, so that its timer alone wakes it. Links are followed only with interrupts masked, and
-//! each masked window leaves every timer that is set in one ring, that of its slot or the unfiled
-//! one, and the bit of each ring as the ring is.
+//! # How to write a clock
+//! A program implements [`Driver`] for a type, installs that by
+//! [`drive_time_with!`](crate::drive_time_with), and calls [`expire`] in the handler of its alarm.
+//!
+//! *The clock* has 64 bits and never wraps. A counter of 32 bits is extended by counting its wraps:
+//!
+//! ```no_run
+//! use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//! use tandem::time;
+//!
+//! struct Clock;
+//! tandem::drive_time_with!(Clock);
+//!
+//! impl time::Driver for Clock {
+//!     const HERTZ: u64 = 1_000_000;
+//!
+//!     fn now() -> u64 {
+//!         // Loads and stores are enough: `now` is called with interrupts masked.
+//!         static HIGH: AtomicU32 = AtomicU32::new(0);
+//!         static LAST: AtomicU32 = AtomicU32::new(0);
+//!         let low = read_counter();
+//!         let high = HIGH.load(Relaxed) + u32::from(low < LAST.load(Relaxed));
+//!         HIGH.store(high, Relaxed);
+//!         LAST.store(low, Relaxed);
+//!         u64::from(high) << 32 | u64::from(low)
+//!     }
+//!
+//!     fn arm(due: u64) {
+//!         const LONGEST: u64 = 0xff_ffff; // of an alarm of 24 bits that counts the same ticks
+//!         let left = due.saturating_sub(Self::now()).clamp(1, LONGEST);
+//!         set_alarm(left as u32);
+//!     }
+//! }
+//!
+//! // The handler of the alarm's interrupt.
+//! extern "C" fn on_alarm() {
+//!     // clear the interrupt's cause
+//!     time::expire();
+//! }
+//! # fn read_counter() -> u32 { 0 }
+//! # fn set_alarm(_: u32) {}
+//! # fn main() {}
+//! ```
+//!
+//! `now` must be called at least once in each period of the counter (71 minutes for 32 bits of
+//! microseconds). The kernel calls it when it sets the alarm, and when the alarm comes. A program
+//! that may be without timers for so long enables an interrupt at the counter's wrap whose handler
+//! calls [`now`].
+//!
+//! *The alarm* may come early, and more than once: [`expire`] then wakes nobody and sets it again.
+//! A timer too narrow for `due` interrupts at the end of its range. The alarm may come at any time,
+//! before [`start`](crate::start) too. A program with a periodic tick leaves `arm` empty and calls
+//! `expire` at each tick. The alarm must not be lost: for a `due` that has passed, or that the
+//! counter passes while it is set, the interrupt is raised at once.
+//!
+//! The boards in the repository's `tandem/examples` have clocks for STM32F4, nRF5x and RP2040.
+
+// Timers are in 31 slots, by the highest bit in which their time differs from a common base, which
+// is not in the future. A slot for a lower bit is due before one for a higher bit. In each slot,
+// the timers form a ring whose head is due first, and behind it all others as they were set. So
+// setting and cancelling a timer take constant time, and the first timer of all is the head of the
+// nearest slot that is not empty. (The nearest slot has two bits, the farthest all from bit 31 on.)
+//
+// When the head of a slot with others is due, its time becomes the base, and `expire` files the
+// others anew, each in a masked window of its own: into nearer slots, so that they are sorted in
+// the end. In the worst case, one tick files all timers anew: those of similar times, set since the
+// last tick that filed.
+//
+// When the head of a slot with two others or more is cancelled, it is not known which of them is
+// due first. The next of the ring becomes the head and *pretends* to be due when the cancelled one
+// was, which is no later than any of them. When that time comes, it becomes the base, and all are
+// filed anew. So whatever is set and cancelled, each filing of a timer moves it to a nearer slot,
+// or moves the base within the nearest: at most 32 times from the farthest but one. In the farthest
+// slot, a timer is filed anew at most once in 2³¹ ticks.
+//
+// The alarm stays as it is when the first timer is cancelled, and is not set again for a later
+// one: a time limit that does not come costs no access to the board's clock. The alarm then comes
+// early once, and is set for the first timer there is.
+//
+// Soundness
+//
+// A timer is in the pinned future, on the stack of the thread that waits, or in a task's header. It
+// stays in place until it has left its ring: `expire` removes it, the thread cancels it, or its
+// drop does. A thread in a delay is in no queue, and the wakers of futures reach only threads in
+// `block_on`, so that its timer alone wakes it. Links are followed only with interrupts masked, and
+// each masked window leaves every timer that is set in one ring, that of its slot or the unfiled
+// one, and the bit of each ring as the ring is.
 
 use crate::{
     arch::{self, Mask},
@@ -50,23 +108,29 @@ use core::{
 };
 
 /// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
-/// implementation.
+/// implementation. [How to write a clock](self#how-to-write-a-clock) has one.
 ///
 /// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`].
 pub trait Driver {
-    /// Ticks per second.
+    /// Ticks per second. With the feature `embassy-time`, equal to the feature `tick-hz-…` of the
+    /// crate `embassy-time`.
     const HERTZ: u64;
 
     /// Ticks since a fixed point in the past. Monotonic; never wraps. Called with interrupts
     /// masked, in tasks and handlers.
+    ///
+    /// Where a narrower counter is extended to 64 bits, it must be read at least once a period.
     fn now() -> u64;
 
     /// Sets the alarm: its interrupt is to be raised when `now` reaches `due`, at once if it has.
     /// Replaces the alarm set before. Called with interrupts masked, in tasks and handlers.
+    ///
+    /// An alarm that comes early is harmless: [`expire`] sets it again. A timer too narrow for
+    /// `due` interrupts at the end of its range.
     fn arm(due: u64);
 
-    /// As [`arm`](Self::arm), where the clock has just been read, a few instructions ago: `now`. For
-    /// an implementation that needs the time and would read it again.
+    /// As [`arm`](Self::arm), where the clock has just been read, a few instructions ago: `now`.
+    /// For an implementation that needs the time and would read it again.
     #[inline(always)]
     fn arm_from(now: u64, due: u64) {
         let _ = now;
@@ -658,7 +722,7 @@ fn next_alarm(m: Masked, due: Option<u64>) -> Option<u64> {
 }
 
 /// Wakes the tasks whose time has come, and sets the alarm for the next timer. To be called by the
-/// alarm's handler; harmless anywhere else after `start`.
+/// alarm's handler; harmless anywhere else, and before [`start`](crate::start).
 ///
 /// A step for each task that is woken, and for each timer that is filed anew: those set for times
 /// that have more of their leading bits in common with this one's than with any earlier alarm's.
