@@ -2,7 +2,9 @@
  *
  * Link with libtandem_c.a, which contains the kernel. The program defines the three functions under
  * "What the program defines", and calls tandem_expire in the handler of its alarm. With a start-up
- * file whose handlers have CMSIS names, link cmsis.ld as well.
+ * file whose handlers have CMSIS names, link cmsis.ld as well. The program enables the FPU, if its
+ * code uses one, before tandem_start. A linker script that defines __sheap, the end of the statics,
+ * has the stack of main and of the handlers guarded, too.
  *
  * Words used below:
  *   thread        a task with a stack of its own, which may wait
@@ -55,11 +57,14 @@ typedef struct { uint64_t word[TANDEM_TIMER_DOUBLE_WORDS]; } tandem_timer;
 
 /* ---- What the program defines ---- */
 
-/* The time in ticks: monotonic, never wraps. Called with interrupts masked. */
+/* The time in ticks: monotonic, never wraps. Called with interrupts masked. A narrower counter is
+ * extended to 64 bits by counting its wraps, for which it must be read at least once a period. */
 uint64_t tandem_board_now(void);
 
 /* Sets the alarm, in place of an earlier one: an interrupt at due, at once if that has come. Its
- * handler clears the interrupt's cause and calls tandem_expire. Called with interrupts masked. */
+ * handler clears the interrupt's cause and calls tandem_expire. Called with interrupts masked. An
+ * alarm that comes early is harmless: tandem_expire sets it again. A timer too narrow for due
+ * interrupts at the end of its range. */
 void tandem_board_arm(uint64_t due);
 
 /* Ends the program, with a message of length bytes: misuse of a call, or a stack overflow. */
@@ -67,7 +72,8 @@ TANDEM_NORETURN void tandem_panic(const char *message, size_t length);
 
 /* ---- The kernel ---- */
 
-/* The low end of every stack, in bytes: no access is allowed there while the stack is in use. */
+/* The low end of every stack, in bytes: no access is allowed there while the stack is in use. A
+ * function whose frame is larger can pass over it unnoticed. */
 #ifdef __riscv
 #define TANDEM_GUARD 64
 #else
@@ -83,8 +89,8 @@ TANDEM_NORETURN void tandem_panic(const char *message, size_t length);
  * serves handlers. Once. */
 TANDEM_NORETURN void tandem_start(void *stack, size_t size, void (*set_up)(void));
 
-/* Wakes the threads whose time has come, and sets the alarm for the next. For the alarm's
- * handler. */
+/* Wakes the threads whose time has come, and sets the alarm for the next. For the alarm's handler;
+ * harmless anywhere else. */
 void tandem_expire(void);
 
 /* The time in ticks. */

@@ -32,8 +32,12 @@ const OPTIONS: [&str; 14] = [
     "-Wl,-z,noexecstack",
 ];
 
+/// The example whose program is on the page `docs/tandem-c.md`.
+const ON_THE_PAGE: &str = "levels";
+
 /// Each example, and a text that its output must contain.
-const EXAMPLES: [(&str, &str); 3] = [
+const EXAMPLES: [(&str, &str); 4] = [
+    (ON_THE_PAGE, "level 60"),
     ("blinky", "60 ms  lamp off 5"),
     ("calls", "all calls: ok"),
     ("benchmark", "tick -> sleeping thread"),
@@ -139,7 +143,17 @@ fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_costs;
+    use super::{ON_THE_PAGE, check_costs};
+    use crate::repository::root;
+    use std::fs;
+
+    #[test]
+    fn the_page_has_the_program() {
+        let program = root().join(format!("tandem/c/examples/{ON_THE_PAGE}.c"));
+        let program = fs::read_to_string(program).unwrap();
+        let page = fs::read_to_string(root().join("docs/tandem-c.md")).unwrap();
+        assert!(page.contains(&program), "the page's program is not {ON_THE_PAGE}.c");
+    }
 
     #[test]
     fn a_cost_above_that_of_the_page_is_found() {
