@@ -74,8 +74,10 @@ TANDEM_NORETURN void tandem_panic(const char *message, size_t length);
 
 /* The low end of every stack, in bytes: no access is allowed there while the stack is in use. A
  * function whose frame is larger can pass over it unnoticed. */
-#ifdef __riscv
+#if defined(__riscv)
 #define TANDEM_GUARD 64
+#elif defined(__ARM_ARCH_8M_MAIN__)
+#define TANDEM_GUARD 40
 #else
 #define TANDEM_GUARD 32
 #endif

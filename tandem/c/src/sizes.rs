@@ -3,7 +3,7 @@
 use crate::stream::Stream;
 use tandem::{
     Callback, Callbacks, Condvar, Event, Group, Mutex, Semaphore,
-    raw::{Queue, Task},
+    raw::{GUARD, Queue, Task},
 };
 
 const HEADER: &[u8] = include_bytes!("../include/tandem.h");
@@ -50,7 +50,7 @@ const _: () = {
     assert!(size_of::<Callback>() / size_of::<u64>() <= defined("TANDEM_TIMER_DOUBLE_WORDS"));
 };
 const _: () = {
-    // The header has a line for RV32 and, behind it, one for the others.
+    // The header has a number for RV32, one for ARMv8-M, and one for other Cortex-M.
     let is_rv32 = cfg!(target_arch = "riscv32");
-    assert!(tandem::raw::GUARD == if is_rv32 { defined("TANDEM_GUARD") } else { 32 });
+    assert!(if is_rv32 { GUARD == defined("TANDEM_GUARD") } else { GUARD == 40 || GUARD == 32 });
 };
