@@ -155,6 +155,23 @@ impl<T> Ceiling<T> {
     }
 }
 
+/// Runs `body` at the highest priority, so that the tasks that it wakes run when it has ended. In a
+/// handler or critical section, where none runs in any case, and in the idle task without a change.
+pub(crate) fn without_switches(body: impl FnOnce()) {
+    const HIGHEST: u32 = 0x8000_0000;
+    let (mask, m) = Mask::set();
+    let is_task = KERNEL.started(m).is_some_and(|me| !me.is(KERNEL.nobody()));
+    let begin = || begin(m, HIGHEST).or_else(|| begin_slowly(m, mask, HIGHEST));
+    let this = is_task.then(begin).flatten();
+    mask.restore();
+    body();
+    if let Some(this) = this {
+        let m = arch::mask_again();
+        end(m, mask, this, HIGHEST);
+        mask.restore();
+    }
+}
+
 #[cold]
 #[inline(never)]
 #[track_caller]

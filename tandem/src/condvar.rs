@@ -9,6 +9,7 @@
 
 use crate::{
     arch::{self, Mask},
+    ceiling::without_switches,
     kernel::{self, KERNEL, assert_may_wait},
     mutex::Guard,
     queue::wait_until,
@@ -71,8 +72,13 @@ impl Condvar {
     /// Wakes every thread that waits.
     ///
     /// Never waits. For tasks and handlers, with interrupts masked too. A step for each waiter,
-    /// with interrupts masked for one at a time.
+    /// with interrupts masked for one at a time. No task runs until all have been woken, and then
+    /// the most urgent.
     pub fn notify_all(&self) {
+        without_switches(|| self.notify_each());
+    }
+
+    fn notify_each(&self) {
         let (mask, m) = Mask::set();
         let before = self.rounds.get(m);
         mask.restore();

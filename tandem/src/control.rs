@@ -22,7 +22,7 @@ use core::pin::pin;
 static JOINING: List<Task> = List::new();
 
 fn has_ended(m: Masked, task: &Task) -> u32 {
-    u32::from(task.life.get(m) == Life::Over)
+    u32::from(matches!(task.life.get(m), Life::Over | Life::Ending))
 }
 
 /// Serves the tasks that wait for the end of `ended`. A step for each task that waits for any end.
@@ -97,7 +97,11 @@ pub(crate) fn set_priority(task: Task, priority: Priority) -> bool {
     let (mask, m) = Mask::set();
     let is_alive = task.life.get(m) != Life::Over;
     let mut waits_for = None;
-    if is_alive {
+    if is_alive && task.bit.get(m) == 0 {
+        // Claimed and not launched: its record still has the waiter of its earlier life.
+        task.set_base(m, priority.level());
+        task.set_level_of(m, priority.level(), 0);
+    } else if is_alive {
         task.set_base(m, priority.level());
         if settle(m, task) {
             waits_for = task.waits_for.get(m);

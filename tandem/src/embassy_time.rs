@@ -8,10 +8,8 @@
 //! the records of embassy's own executor.)
 
 use crate::{
-    arch::Mask,
     block_on, coroutine, kernel,
-    shared::Shared,
-    task::{Header, Task},
+    task::{Header, Task, masked},
     time::{TIMERS, Timer, now},
 };
 use core::task::Waker;
@@ -19,13 +17,11 @@ use core::task::Waker;
 /// The timer for the earliest time that the futures of a task wait for.
 pub(crate) struct Alarm {
     timer: Timer,
-    /// Set while the timer is set, which may unmask interrupts for a moment.
-    busy: Shared<bool>,
 }
 
 impl Alarm {
     pub(crate) const fn new() -> Self {
-        Self { timer: Timer::unused(), busy: Shared::new(false) }
+        Self { timer: Timer::unused() }
     }
 
     #[inline(always)]
@@ -45,20 +41,15 @@ impl embassy_time_driver::Driver for Driver {
 
     fn schedule_wake(&self, at: u64, waker: &Waker) {
         let task = task_behind(waker);
-        let alarm = &task.alarm;
-        let (mask, m) = Mask::set();
-        if alarm.busy.get(m) {
-            // Two contexts poll with one waker, which is unusual. Waking at once is always allowed:
-            // the task is polled and asks again.
-            block_on::wake_future(m, mask, task);
-        } else if alarm.timer.due_if_set(m).is_none_or(|due| at < due) {
-            alarm.busy.set(m, true);
-            alarm.timer.cancel(m);
-            alarm.timer.task.set(m, Some(task));
-            let m = TIMERS.set(m, mask, &alarm.timer, at);
-            alarm.busy.set(m, false);
-        }
-        mask.restore();
+        let timer = &task.alarm.timer;
+        masked(|m| {
+            if timer.due_if_set(m).is_none_or(|due| at < due) {
+                timer.cancel(m);
+                timer.task.set(m, Some(task));
+                // In this window, with the alarm: another context may poll with the same waker.
+                TIMERS.set_in_window(m, timer, at);
+            }
+        });
     }
 }
 

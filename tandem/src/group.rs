@@ -86,8 +86,8 @@ impl Group {
     /// Sets flags, and wakes the tasks whose wait they end.
     ///
     /// Never waits. For tasks and handlers, with interrupts masked too. A step for each task that
-    /// waits, with interrupts masked for one at a time. A woken task that is more urgent than the
-    /// caller runs when all have been visited.
+    /// waits, with interrupts masked for one at a time. No task runs until all have been visited,
+    /// and then the most urgent: a task that clears a flag keeps none of the others waiting.
     pub fn set(&self, flags: u32) {
         masked(|m| self.flags.set(m, self.flags.get(m) | flags));
         self.waiters.walk(|m, want| self.serve(m, want));

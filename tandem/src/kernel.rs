@@ -146,7 +146,8 @@ impl Kernel {
 ///
 /// `SIZE` must hold the sum of the deepest poll of each priority, plus the frame that an interrupt
 /// pushes. A multiple of 8, at least 128.
-#[repr(C, align(32))]
+#[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
+#[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct SharedStack<const SIZE: usize> {
     guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; arch::GUARD]>>,
     room: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; SIZE]>>,
@@ -201,7 +202,8 @@ pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl 
 /// If the kernel has been started before.
 ///
 /// # Safety
-/// Nothing else uses that memory. It is aligned to 32 at its low end and to 8 at its high end.
+/// Nothing else uses that memory. It is aligned as a [`SharedStack`] at its low end, and to 8 at its
+/// high end.
 #[inline(always)]
 pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) -> ! {
     let m = arch::mask();
@@ -442,15 +444,17 @@ pub(crate) static AT_END: Shared<Option<AtEnd>> = Shared::new(None);
 pub(crate) type AtEnd = fn(Masked, Task);
 
 /// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
-/// no effect.
+/// no effect. The end is reported before that: a foreign waker may call the kernel, which finds the
+/// running task as it must be.
 fn bury(m: Masked, task: Task) {
+    if let Some(report) = AT_END.get(m) {
+        task.life.set(m, Life::Ending);
+        report(m, task);
+    }
     KERNEL.ready.remove(m, task);
     task.bit.set(m, 0);
     task.life.set(m, Life::Over);
     trace::emit(Event::Ended, task);
-    if let Some(report) = AT_END.get(m) {
-        report(m, task);
-    }
 }
 
 /// Calls [`reschedule`] if the kernel has been started.
@@ -496,7 +500,12 @@ pub(crate) fn end_coroutine(task: Task) {
 #[cfg(any(not(target_arch = "arm"), thumb1))]
 pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
     loop {
-        let (_, m) = Mask::set();
+        let (mask, m) = Mask::set();
+        debug_assert!(
+            mask.is_open() || task.bit.get(m) == 0,
+            "task {}: a poll has returned with interrupts masked",
+            task.name(m)
+        );
         let next = put_away(m, task);
         if next.saved.exists(m) {
             KERNEL.top.set(m, Some(below));

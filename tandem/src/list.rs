@@ -15,7 +15,8 @@
 //! masked.
 
 use crate::{
-    arch::Mask,
+    arch::{self, Mask},
+    ceiling::without_switches,
     event::Event,
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
@@ -149,9 +150,15 @@ impl<C> List<C> {
     }
 
     /// Serves every node for whose condition `decide` returns flags other than 0, in the order in
-    /// which they began to wait. A woken task that is more urgent than the caller runs when all
-    /// have been visited.
+    /// which they began to wait. Tasks run when all have been visited, those that a handler wakes
+    /// meanwhile, too: none finds the walk half done.
     pub(crate) fn walk(&self, decide: impl Fn(Masked, &C) -> u32) {
+        if masked(|m| self.first.get(m).is_some()) {
+            without_switches(|| self.visit(decide));
+        }
+    }
+
+    fn visit(&self, decide: impl Fn(Masked, &C) -> u32) {
         let (mut mask, mut m) = Mask::set();
         self.walks.set(m, self.walks.get(m).wrapping_add(1));
         while let Some(first) = self.first.get(m) {
@@ -169,8 +176,7 @@ impl<C> List<C> {
                     }
                 }
             }
-            mask.restore();
-            (mask, m) = Mask::set();
+            (mask, m) = arch::open_window(mask);
         }
         if KERNEL.started(m).is_some() {
             kernel::reschedule(m, mask);
@@ -181,21 +187,22 @@ impl<C> List<C> {
     /// Serves every node for whose condition `decide` returns flags other than 0, within one masked
     /// window. The woken tasks are ready; the caller lets them run.
     pub(crate) fn serve_all(&self, m: Masked, decide: impl Fn(Masked, &C) -> u32) {
-        let Some(end) = self.first.get(m).and_then(|first| at(m, first).prev.get(m)) else {
-            return;
-        };
         let mut link = self.first.get(m);
         while let Some(this) = link {
             let node = at(m, this);
-            link = node.next.get(m).filter(|_| this != end);
-            match decide(m, &node.condition) {
-                0 => {}
-                flags => {
-                    self.remove(m, node);
-                    if let Some(task) = node.event.raise(m, flags) {
-                        kernel::wake(m, task);
-                    }
+            let is_last = node.next.get(m) == self.first.get(m);
+            link = node.next.get(m).filter(|_| !is_last);
+            let flags = decide(m, &node.condition);
+            if flags == 0 {
+                continue;
+            }
+            self.remove(m, node);
+            match node.event.raise(m, flags) {
+                Some(task) => {
+                    kernel::wake(m, task);
                 }
+                // A foreign waker may have changed the ring.
+                None => link = self.first.get(m),
             }
         }
     }

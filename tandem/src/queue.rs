@@ -24,7 +24,7 @@ use crate::{
     task::Task,
     thread::Me,
     time::{TIMERS, TimedOut, Timer},
-    wait::{WaitQueue, Waiter, rouse},
+    wait::{WaitQueue, Waiter, detach},
 };
 use core::{
     cell::UnsafeCell,
@@ -155,7 +155,19 @@ impl<T, const N: usize> Queue<T, N> {
         self.len.set(m, len + 1);
         // There may be receivers waiting, if all messages of a full ring were promised.
         let receiver = self.promise(m);
-        let pressing = rouse(m, sender) | receiver.is_some_and(|receiver| rouse(m, receiver));
+        // A waker that is called may drop the future of the other waiter.
+        let both = [Some(detach(m, sender)), receiver.map(|receiver| detach(m, receiver))];
+        let mut pressing = false;
+        for sleeper in both.into_iter().flatten() {
+            match sleeper.as_task() {
+                Some(task) => pressing |= kernel::wake(m, task),
+                None => {
+                    sleeper.call(m);
+                    sleeper.release();
+                    pressing = true;
+                }
+            }
+        }
         if pressing {
             kernel::reschedule_if_started(m, mask);
         }
@@ -450,8 +462,7 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
 #[cold]
 #[inline(never)]
 fn wait_behind_alarm(mask: Mask, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
-    mask.restore();
-    let m = Mask::set().1;
+    let (_, m) = arch::open_window(mask);
     // An inherited priority may have come while interrupts were unmasked.
     waiter.move_to_level_of_task(m);
     wait_on(m, me, waiter, timer)

@@ -45,8 +45,8 @@ impl Task {
     /// If the thread of this record has not ended. The body is then dropped.
     ///
     /// # Panics
-    /// If `stack` is not a multiple of 32, or `size` not one of 8, or the stack too small for the
-    /// guard, the body and a context.
+    /// If `stack` is not a multiple of 32 (256 with the feature `guard-256`), or `size` not one of 8,
+    /// or the stack too small for the guard, the body and a context.
     ///
     /// # Safety
     /// Nothing else uses the stack's memory until the thread has ended.
@@ -86,8 +86,8 @@ impl Task {
 /// [`GUARD`] bytes are its guard. Otherwise as [`start`](crate::start).
 ///
 /// # Panics
-/// If the kernel has been started before. If `stack` is not a multiple of 32, or `size` not one of
-/// 8, or less than `GUARD` + 128.
+/// If the kernel has been started before. If `stack` is not a multiple of 32 (256 with the feature
+/// `guard-256`), or `size` not one of 8, or less than `GUARD` + 128.
 ///
 /// # Safety
 /// Nothing else uses the stack's memory from here on.
@@ -110,7 +110,7 @@ pub const unsafe fn me() -> Me<'static> {
 
 fn check(low: usize, size: usize, least: usize) {
     assert!(
-        low.is_multiple_of(32) && size.is_multiple_of(8),
+        low.is_multiple_of(align_of::<SharedStack<128>>()) && size.is_multiple_of(8),
         "a stack begins at a multiple of 32, and has a multiple of 8 bytes"
     );
     assert!(size >= least, "the stack is too small");

@@ -17,6 +17,7 @@ use crate::{
 };
 use core::{
     cell::UnsafeCell,
+    marker::PhantomData,
     pin::{Pin, pin},
 };
 
@@ -119,13 +120,26 @@ pub struct Watch<T> {
     version: Shared<u32>,
     /// Tasks that wait, each with the version that it has seen.
     waiters: List<u32>,
+    /// A [`Shared`] may go to other tasks with whatever it has: the value may not.
+    _value: PhantomData<UnsafeCell<*const T>>,
 }
+
+// SAFETY: the value is copied in and out with interrupts masked, and `T: Send` allows the copies to
+// be in other tasks.
+unsafe impl<T: Send> Sync for Watch<T> {}
+// SAFETY: as for `Sync`.
+unsafe impl<T: Send> Send for Watch<T> {}
 
 impl<T: Copy> Watch<T> {
     /// A watch with this value, which no receiver has seen.
     #[must_use]
     pub const fn new(value: T) -> Self {
-        Self { value: Shared::new(value), version: Shared::new(1), waiters: List::new() }
+        Self {
+            value: Shared::new(value),
+            version: Shared::new(1),
+            waiters: List::new(),
+            _value: PhantomData,
+        }
     }
 
     /// Sets the value, and wakes the tasks that wait for a change, whether it differs or not.

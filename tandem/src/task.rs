@@ -152,6 +152,8 @@ pub(crate) enum Life {
     Alive = 1,
     /// A thread that waits in `block_on`, the only wait that a waker ends.
     Awaiting = 2,
+    /// The end is being reported. The storage is in use until it is over.
+    Ending = 3,
 }
 
 impl Header {

@@ -59,7 +59,8 @@ impl Me<'_> {
     /// Ends the program if fewer than `bytes` bytes of stack are left. About 20 instructions.
     ///
     /// The guard finds an overflow when it is touched. A function whose frame is larger than the
-    /// guard, 32 bytes, may pass over it without touching it: call this before such a function.
+    /// guard, 32 bytes or with the feature `guard-256` 256, may pass over it without touching it: call
+    /// this before such a function.
     ///
     /// # Panics
     /// If less stack is left. Names the task and the caller.
@@ -84,7 +85,8 @@ impl Me<'_> {
 /// `STACK` is a multiple of 8, checked at compile time. The stack also holds the thread's body, its
 /// suspended context and one interrupt frame. The storage may be used again after the thread has
 /// ended.
-#[repr(C, align(32))]
+#[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
+#[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct Thread<const STACK: usize> {
     guard: UnsafeCell<MaybeUninit<[u8; arch::GUARD]>>,
     pub(crate) stack: UnsafeCell<MaybeUninit<[u8; STACK]>>,

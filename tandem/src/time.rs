@@ -434,8 +434,7 @@ impl Timers {
         if !self.set_in_window(m, timer, due) {
             return m;
         }
-        mask.restore();
-        Mask::set().1
+        arch::open_window(mask).1
     }
 
     /// Sets a timer, which is not set, for `due`. Returns whether the alarm has been set for it.
@@ -805,8 +804,7 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
         }
         has_filed = true;
         if arch::handlers_nest() {
-            mask.restore();
-            (mask, m) = Mask::set();
+            (mask, m) = arch::open_window(mask);
         }
     }
 }
@@ -879,6 +877,7 @@ impl Me<'_> {
             _tandem_arm_from(now, due);
             // The alarm may be raised, or set for another timer, before the thread has its own.
             arch::unmask(m);
+            arch::take_pending();
             arch::mask();
         }
         sleep(m, due);

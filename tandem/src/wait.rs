@@ -436,6 +436,11 @@ impl WaitQueue {
     }
 }
 
+/// A served task, or a clone of the foreign waker of its waiter, which outlives the waiter.
+pub(crate) fn detach(m: Masked, (waiter, task): (&Waiter, Option<Task>)) -> Sleeper {
+    task.map_or_else(|| waiter.sleeper(m).keep(), Sleeper::task)
+}
+
 /// Makes a served task ready, or calls the foreign waker of its waiter. Returns `true` if a more
 /// urgent task may be ready now: then call `reschedule_if_started`. The waiter may be gone on return.
 pub(crate) fn rouse(m: Masked, (waiter, task): (&Waiter, Option<Task>)) -> bool {

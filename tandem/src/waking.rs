@@ -3,9 +3,9 @@
 //! # Soundness
 //! - [`coroutine::VTABLE`] belongs to wakers made from a static header, so its data is a task that
 //!   may be used for ever.
-//! - A [`Sleeper`] of any other table is a waker cloned by [`Sleeper::of`], owned by the future
-//!   that waits, and dropped by it exactly once, after its wait has ended. The kernel calls it by
-//!   reference only, while the wait lasts and interrupts are masked.
+//! - A [`Sleeper`] of any other table is a waker cloned by [`Sleeper::keep`], owned by the future
+//!   that waits, and dropped by it exactly once, after its wait has ended. The kernel calls a clone
+//!   of it, while the wait lasts and interrupts are masked: the call may drop the future.
 
 use crate::{
     arch::Mask,
@@ -108,7 +108,7 @@ impl Sleeper {
     #[inline(never)]
     pub(crate) fn wake_foreign(self) {
         if let Some(waker) = self.waker() {
-            waker.wake_by_ref();
+            Waker::clone(&waker).wake();
         }
     }
 

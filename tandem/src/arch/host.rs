@@ -3,16 +3,19 @@
 //! one.
 //!
 //! # Soundness
-//! The mask is simulated per host thread, so only one thread at a time may use the kernel:
-//! `kernel::begin_test` makes sure of that in tests. Nothing does outside of tests: a program must
-//! not use the kernel on a host.
+//! A host thread that masks interrupts has the only turn of the process until it unmasks them, so
+//! threads that share the kernel's objects exclude each other. The simulated processor is that of one
+//! thread: its tests begin with `kernel::begin_test`.
 
 use crate::{
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
     task::Task,
 };
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 pub(crate) const GUARD: usize = 32;
 
@@ -61,14 +64,28 @@ thread_local! {
 /// Unmasks interrupts in the middle of a masked window, if a test has named this one.
 #[cfg(test)]
 pub(crate) fn breach(window: &str) {
-    if BREACH.get() == window && MASKED.replace(false) {
+    if BREACH.get() == window && set_masked(false) {
         interrupts();
-        MASKED.set(true);
+        set_masked(true);
     }
+}
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Masks or unmasks interrupts, and takes or ends the thread's turn. Returns the state before.
+fn set_masked(masked: bool) -> bool {
+    let before = MASKED.replace(masked);
+    if before != masked {
+        let turn = masked.then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        HAS_TURN.set(turn);
+    }
+    before
 }
 
 thread_local! {
     static MASKED: Cell<bool> = const { Cell::new(false) };
+    /// Held while interrupts are masked.
+    static HAS_TURN: Cell<Option<MutexGuard<'static, ()>>> = const { Cell::new(None) };
     static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
     static PENDING: Cell<bool> = const { Cell::new(false) };
     static HANDLER: RefCell<Option<Handler>> = const { RefCell::new(None) };
@@ -78,7 +95,7 @@ thread_local! {
 #[cfg(test)]
 pub(crate) fn reset() {
     HANDLER.with(|handler| handler.try_borrow_mut().map(|mut handler| *handler = None)).ok();
-    MASKED.set(false);
+    set_masked(false);
     IN_HANDLER.set(false);
     PENDING.set(false);
 }
@@ -106,7 +123,7 @@ fn interrupts() {
         if !next.is(me) {
             kernel::switch(m, me, next);
         }
-        MASKED.set(false);
+        set_masked(false);
     }
 }
 
@@ -126,15 +143,15 @@ impl Mask {
     #[cfg_attr(test, track_caller)]
     pub(crate) fn set() -> (Self, Masked) {
         interrupts();
-        let before = MASKED.replace(true);
-        // SAFETY: one thread at a time uses the kernel, and its handlers run only in `interrupts`,
-        // which does nothing while the mask is set.
+        let before = set_masked(true);
+        // SAFETY: this thread has the only turn, and its handlers run only in `interrupts`, which
+        // does nothing while the mask is set.
         (Self(before), unsafe { Masked::assume() })
     }
 
     #[cfg_attr(test, track_caller)]
     pub(crate) fn restore(self) {
-        MASKED.set(self.0);
+        set_masked(self.0);
         interrupts();
     }
 
@@ -150,10 +167,22 @@ impl Mask {
 #[cfg_attr(test, track_caller)]
 pub(crate) fn mask() -> Masked {
     interrupts();
-    assert!(!MASKED.replace(true), "masked twice");
+    assert!(!set_masked(true), "masked twice");
     // SAFETY: as in `Mask::set`.
     unsafe { Masked::assume() }
 }
+
+/// Restores the state before `mask`, and masks interrupts again.
+#[inline(always)]
+#[cfg_attr(test, track_caller)]
+pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
+    mask.restore();
+    Mask::set()
+}
+
+/// Nothing: interrupts that are pending and have just been unmasked are taken.
+#[inline(always)]
+pub(crate) fn take_pending() {}
 
 /// Masks interrupts where their state is to be that before an earlier `Mask::set` in the end.
 #[cfg_attr(test, track_caller)]
@@ -163,7 +192,7 @@ pub(crate) fn mask_again() -> Masked {
 
 #[cfg_attr(test, track_caller)]
 pub(crate) fn unmask(_: Masked) {
-    assert!(MASKED.replace(false), "let in twice");
+    assert!(set_masked(false), "let in twice");
     interrupts();
 }
 

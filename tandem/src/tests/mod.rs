@@ -1,6 +1,7 @@
 //! Tests of the parts that do not depend on a processor, against simple models.
 
 mod coroutines;
+mod foreign;
 mod interleavings;
 mod more;
 mod ready;

@@ -246,9 +246,10 @@ fn other_machines(xtask: &str) -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 14] = [
+const IMAGES: [(&str, &[&str]); 16] = [
     ("checked/hello", &[]),
     ("checked/faults", &[]),
+    ("checked/unborn", &[]),
     ("checked/registers", &[]),
     ("checked/inheritance", &[]),
     ("checked/windows", &[]),
@@ -264,16 +265,19 @@ const IMAGES: [(&str, &[&str]); 14] = [
         &["fails with", "stack overflow of a handler in task interrupted"],
     ),
     ("checked/stray", &["fails with", "has no handler: it interrupted task interrupted"]),
+    ("checked/masked_poll", &["fails with", "task masking: a poll has returned with interrupts"]),
 ];
 
 /// The images that check the switch, the guards and the rules of every chip in the full test.
-const HARD: [&str; 6] = [
+const HARD: [&str; 8] = [
     "checked/faults",
+    "checked/unborn",
     "checked/registers",
     "checked/inheritance",
     "checked/checks",
     "checked/handler_overflow",
     "checked/stray",
+    "checked/masked_poll",
 ];
 
 /// The features of each build: an image has those it asks for, and no build renews another's. The
@@ -339,6 +343,7 @@ fn tandem(xtask: &str) -> Vec<Step> {
     ];
     CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
     steps.push(exempt_interrupts(xtask));
+    steps.push(large_frames(xtask));
     let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
     steps.push(c.after(&["packages"]).lock("firmware"));
     for Examples { package, triple, lints, names } in EXAMPLES {
@@ -364,6 +369,19 @@ fn exempt_interrupts(xtask: &str) -> Step {
     let run = [xtask, "step", "emulate", chip.name, "checked/exempt", "fails with", refused];
     let name = format!("tandem: interrupts that BASEPRI does not mask on {}", chip.name);
     all(Stage::Full, name, &[build, run.to_vec()]).after(&[chip.built]).lock("firmware")
+}
+
+/// With the feature `guard-256`, a frame of 200 bytes does not pass over a guard.
+fn large_frames(xtask: &str) -> Step {
+    let of_chip = |name: &'static str| {
+        let build = [xtask, "step", "chip", name, "build", "fence,guard-256"];
+        let build = [&build[..], &["--profile", "checked", "--bin", "large_frame"]].concat();
+        let run = [xtask, "step", "emulate", name, "checked/large_frame", "fails with"];
+        [build, [&run[..], &["stack overflow in task deep"]].concat()]
+    };
+    let commands = ["cortex-m4", "rv32"].map(of_chip).concat();
+    let step = all(Stage::Full, "tandem: frames larger than 32 bytes".to_owned(), &commands);
+    step.after(&["packages"]).lock("firmware")
 }
 
 /// tandem's own images on a chip. Of a chip that is not a main one, the full test runs those of

@@ -130,10 +130,15 @@ pub fn raise_stray() {
 
 /// Runs `body` with interrupts masked by hand, without the kernel's knowledge.
 pub fn mask_by_hand(body: impl FnOnce()) {
-    cortex_m::interrupt::disable();
+    mask();
     body();
     // SAFETY: interrupts were on before.
     unsafe { cortex_m::interrupt::enable() };
+}
+
+/// Masks interrupts by hand.
+pub fn mask() {
+    cortex_m::interrupt::disable();
 }
 
 /// Unmasks all interrupts, whatever masks them.

@@ -138,9 +138,14 @@ pub fn raise_stray() {
 
 /// Runs `body` with interrupts masked by hand, without the kernel's knowledge.
 pub fn mask_by_hand(body: impl FnOnce()) {
-    privilege::mask();
+    mask();
     body();
     privilege::unmask();
+}
+
+/// Masks interrupts by hand.
+pub fn mask() {
+    privilege::mask();
 }
 
 /// The kernel's clock: CLINT's, 10 MHz, a tick for 100 instructions.

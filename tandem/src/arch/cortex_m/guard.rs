@@ -1,8 +1,8 @@
 //! The stack guards: memory below each stack that the MPU forbids to access, so that an overflow
 //! faults.
 //!
-//! The guard of the running task is 32 bytes at the low end of its stack. Its region moves at every
-//! switch, by one store of an address prepared in the task's header: two instructions. (A Cortex-M4
+//! The guard of the running task is 32 bytes at the low end of its stack, 256 with the feature
+//! `guard-256`: an access of that size or less cannot pass over it. Its region moves at every switch, by one store of an address prepared in the task's header: two instructions. (A Cortex-M4
 //! has no stack limit register.) A second region, below the main stack, guards the handlers' stack
 //! and never moves.
 //!
@@ -13,7 +13,7 @@
 use crate::kernel::KERNEL;
 
 /// The size of a task's guard, in bytes of its stack.
-pub(crate) const GUARD: usize = 32;
+pub(crate) const GUARD: usize = if cfg!(feature = "guard-256") { 256 } else { 32 };
 
 /// The number of the moving region. Where regions overlap, the highest number prevails, so the
 /// application may use the lower ones.
@@ -27,7 +27,7 @@ const HANDLERS_GUARD: u32 = 256;
 /// A flag of MPU_RBAR: the value contains the region's number.
 const VALID: u32 = 1 << 4;
 
-/// The value for MPU_RBAR that moves the tasks' guard to `low`, a multiple of 32.
+/// The value for MPU_RBAR that moves the tasks' guard to `low`, a multiple of its size.
 pub(super) const fn value(low: usize) -> u32 {
     debug_assert!(low.is_multiple_of(GUARD));
     low as u32 | VALID | REGION
@@ -96,18 +96,15 @@ unsafe extern "C" fn MemoryManagement() {
         ".global HardFault",
         ".thumb_func",
         "HardFault:",
-        "ldr r1, =0xe000ed08", // VTOR
-        "ldr r1, [r1]",
-        "mov r0, lr",
-        "ldr sp, [r1]", // the initial main stack pointer
-        "b {report}",
+        super::enter_report!(),
         report = sym report,
+        UNSTACKED = const super::UNSTACKED,
     )
 }
 
 /// Panics with the kind of the fault and the name of the task. `from` is EXC_RETURN, which says
-/// whether the fault came from thread mode.
-unsafe extern "C" fn report(from: u32) -> ! {
+/// whether the fault came from thread mode, and `pc` the address of the instruction, or 0.
+unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
     const CFSR: *const u32 = 0xe000_ed28 as *const u32;
     const MMFAR: *const u32 = 0xe000_ed34 as *const u32;
     const STACKING: u32 = 1 << 4 | 1 << 5;
@@ -129,5 +126,5 @@ unsafe extern "C" fn report(from: u32) -> ! {
         (true, false) => "stack overflow of a handler",
         (false, _) => "fault",
     };
-    panic!("{what} in task {}: CFSR {status:#x}", task.name(m))
+    panic!("{what} in task {}: CFSR {status:#x}, pc {pc:#x}", task.name(m))
 }

@@ -119,6 +119,36 @@ impl Saved {
     }
 }
 
+/// The bits of CFSR that say that the processor has not stored the frame of an exception.
+#[cfg(not(guard = "software"))]
+const UNSTACKED: u32 = 1 << 4 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 20;
+
+/// The body of a fault's handler: calls `{report}` at the top of the main stack, with EXC_RETURN and
+/// the address of the instruction at the fault, 0 where that has not been stored.
+#[cfg(not(guard = "software"))]
+macro_rules! enter_report {
+    () => {
+        "mov r0, lr
+        tst lr, #4
+        ite eq
+        mrseq r2, msp
+        mrsne r2, psp
+        ldr r3, =0xe000ed28 // CFSR
+        ldr r3, [r3]
+        ldr r12, ={UNSTACKED}
+        movs r1, #0
+        tst r3, r12
+        it eq
+        ldreq r1, [r2, #24] // the frame's pc
+        ldr r3, =0xe000ed08 // VTOR
+        ldr r3, [r3]
+        ldr sp, [r3] // the initial main stack pointer
+        b {report}"
+    };
+}
+#[cfg(not(guard = "software"))]
+use enter_report;
+
 /// The handler of a more urgent interrupt may interrupt another handler.
 #[inline(always)]
 pub(crate) const fn handlers_nest() -> bool {
@@ -281,6 +311,23 @@ pub(crate) fn mask() -> Masked {
     }
     // SAFETY: interrupts have just been masked.
     unsafe { Masked::assume() }
+}
+
+/// Restores the state before `mask`, and masks interrupts again once those that are pending have been
+/// taken. An `isb` is needed for that: without it, a processor may execute some instructions more
+/// before it takes them.
+#[inline(always)]
+pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
+    mask.restore();
+    take_pending();
+    Mask::set()
+}
+
+/// Has the processor take the interrupts that are pending and have just been unmasked.
+#[inline(always)]
+pub(crate) fn take_pending() {
+    // SAFETY: discards instructions that have been fetched. A barrier to the compiler, too.
+    unsafe { asm!("isb", options(nostack, preserves_flags)) };
 }
 
 /// Masks interrupts where their state is to be that before an earlier [`Mask::set`] in the end.

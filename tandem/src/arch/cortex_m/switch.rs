@@ -90,14 +90,14 @@ macro_rules! call {
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 use crate::kernel::on_run;
 /// Branches to label 6 unless the register is 0. A short branch does not reach it across the calls
-/// of a build that traces.
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+/// of a build that traces or checks.
+#[cfg(any(feature = "trace", feature = "time-slice", debug_assertions))]
 macro_rules! unless_zero_6 {
     ($register:literal) => {
         concat!("cmp ", $register, ", #0\nbne 6f")
     };
 }
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(feature = "trace", feature = "time-slice", debug_assertions)))]
 macro_rules! unless_zero_6 {
     ($register:literal) => {
         concat!("cbnz ", $register, ", 6f")
@@ -547,6 +547,16 @@ extern "C" fn refuse_switch() -> ! {
     panic!("task {}: would wait with BASEPRI raised", current().name())
 }
 
+/// Ends the program: a coroutine has returned from its poll with interrupts masked, which would be
+/// unmasked in the next task.
+#[cfg(debug_assertions)]
+#[cold]
+extern "C" fn refuse_masked() -> ! {
+    panic!("task {}: a poll has returned with interrupts masked", current().name())
+}
+#[cfg(not(debug_assertions))]
+use refuse_switch as refuse_masked;
+
 /// Restores a context without FPU registers. Clears FPCA, so that no later switch saves FPU
 /// registers for this task in vain.
 #[unsafe(naked)]
@@ -563,18 +573,36 @@ unsafe extern "C" fn restore_with_fpu() {
     naked_asm!(".fpu fpv4-sp-d16", "vpop {{s16-s31}}", "pop {{r3-r11, pc}}")
 }
 
-/// Masks interrupts behind a poll. Goes to label 7 if that has left BASEPRI raised. (A coroutine that
-/// has ended, which has no bit for a level, has left them masked.)
-#[cfg(not(basepri))]
+/// Masks interrupts behind a poll. Goes to label 7 if that has left BASEPRI raised. In builds with debug
+/// assertions, ends the program if it has masked interrupts. (A coroutine that has ended, which has no
+/// bit for a level, has left them masked.)
+#[cfg(all(not(basepri), not(debug_assertions)))]
 macro_rules! mask_after_poll {
     () => {
-        "cpsid i\nmrs r0, basepri\ncbnz r0, 7f"
+        "cpsid i\nmrs r0, basepri\ncbnz r0, 7f // {refuse_masked}"
+    };
+}
+#[cfg(all(not(basepri), debug_assertions))]
+macro_rules! mask_after_poll {
+    () => {
+        "mrs r0, primask
+        cbz r0, 9f
+        ldr r0, [r5, #{bit}]
+        cbz r0, 9f
+        bl {refuse_masked}
+        9: cpsid i
+        mrs r0, basepri
+        cmp r0, #0
+        bne 7f"
     };
 }
 #[cfg(basepri)]
 macro_rules! mask_after_poll {
     () => {
-        concat!("mrs r0, basepri\ncbz r0, 9f\nldr r0, [r5, #{bit}]\ncbnz r0, 7f\n9:\n", mask!("r0"))
+        concat!(
+            "mrs r0, basepri\ncbz r0, 9f\nldr r0, [r5, #{bit}]\ncbnz r0, 7f // {refuse_masked}\n9:\n",
+            mask!("r0")
+        )
     };
 }
 
@@ -652,6 +680,7 @@ pub(super) unsafe extern "C" fn start_poll() {
         blocked = sym emit_blocked,
         check_order = sym check_order,
         on_run = sym on_run,
+        refuse_masked = sym refuse_masked,
         again = const AGAIN,
         bit = const offset_of!(Header, bit),
         bitmap = const BITMAP,

@@ -34,9 +34,9 @@ use core::arch::asm;
 /// The size of the guard and of the free bytes below it, taken from each stack.
 pub(crate) const GUARD: usize = FREE + SIZE;
 
-/// The free bytes below the guard.
-const FREE: usize = 32;
-const SIZE: usize = 32;
+/// The free bytes below the guard, as many as the guard has, which is aligned to its size.
+const FREE: usize = SIZE;
+const SIZE: usize = if cfg!(feature = "guard-256") { 256 } else { 32 };
 const _: () = assert!(TRAP <= GUARD, "a trap's frame is not compared, nor stopped by the guard");
 
 /// The size of the handlers' guard in bytes. It never moves, so it may be larger than the largest
@@ -46,11 +46,11 @@ const HANDLERS_GUARD: usize = 256;
 /// The value for `pmpaddr0`.
 pub(super) type Value = u32;
 
-/// The value for `pmpaddr0` that guards the stack beginning at `low`, a multiple of 32: a naturally
-/// aligned range of 32 bytes.
+/// The value for `pmpaddr0` that guards the stack beginning at `low`, a multiple of [`SIZE`]: a
+/// naturally aligned range of that size.
 pub(super) const fn value(low: usize) -> Value {
     debug_assert!(low.is_multiple_of(SIZE));
-    ((low + FREE) >> 2) as u32 | 0b11
+    ((low + FREE) >> 2) as u32 | (SIZE as u32 / 8 - 1)
 }
 
 /// The low end of the range of a guard's value.

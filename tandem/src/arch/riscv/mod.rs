@@ -231,6 +231,18 @@ pub(crate) fn mask() -> Masked {
     unsafe { Masked::assume() }
 }
 
+/// Restores the state before `mask`, and masks interrupts again.
+#[inline(always)]
+#[cfg_attr(test, track_caller)]
+pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
+    mask.restore();
+    Mask::set()
+}
+
+/// Nothing: interrupts that are pending and have just been unmasked are taken.
+#[inline(always)]
+pub(crate) fn take_pending() {}
+
 /// Masks interrupts where their state is to be that before an earlier [`Mask::set`] in the end.
 #[inline(always)]
 pub(crate) fn mask_again() -> Masked {

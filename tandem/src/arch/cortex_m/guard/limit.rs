@@ -68,18 +68,15 @@ fn handlers_limit() -> u32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn HardFault() {
     core::arch::naked_asm!(
-        "ldr r1, =0xe000ed08", // VTOR
-        "ldr r1, [r1]",
-        "mov r0, lr",
-        "ldr sp, [r1]", // the initial main stack pointer
-        "b {report}",
+        super::enter_report!(),
         report = sym report,
+        UNSTACKED = const super::UNSTACKED,
     )
 }
 
 /// Panics with the kind of the fault and the name of the task. `from` is EXC_RETURN, which says
-/// whether the fault came from thread mode.
-unsafe extern "C" fn report(from: u32) -> ! {
+/// whether the fault came from thread mode, and `pc` the address of the instruction, or 0.
+unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
     const CFSR: *const u32 = 0xe000_ed28 as *const u32;
     const STACK_OVERFLOW: u32 = 1 << 20;
     const IN_THREAD_MODE: u32 = 1 << 3;
@@ -91,7 +88,7 @@ unsafe extern "C" fn report(from: u32) -> ! {
         (true, false) => "stack overflow of a handler",
         (false, _) => "fault",
     };
-    panic!("{what} in task {}: CFSR {status:#x}", KERNEL.current_or_idle(m).name(m))
+    panic!("{what} in task {}: CFSR {status:#x}, pc {pc:#x}", KERNEL.current_or_idle(m).name(m))
 }
 
 /// Called by PendSV when the context of the interrupted task does not fit on its stack.

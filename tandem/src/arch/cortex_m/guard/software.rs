@@ -34,6 +34,12 @@ pub(super) fn set_up(_: usize) {}
 #[unsafe(no_mangle)]
 unsafe extern "C" fn HardFault() {
     core::arch::naked_asm!(
+        "mov r0, lr",
+        "lsrs r0, r0, #3", // bit 2, the stack of the frame, is the carry
+        "mrs r0, psp",
+        "bcs 2f",
+        "mov r0, sp",
+        "2: ldr r0, [r0, #24]", // the frame's pc
         "ldr r1, =0xe000ed08", // VTOR
         "ldr r1, [r1]",
         "ldr r1, [r1]", // the initial main stack pointer
@@ -43,9 +49,10 @@ unsafe extern "C" fn HardFault() {
     )
 }
 
-unsafe extern "C" fn report() -> ! {
+/// Panics with the name of the task. `pc` is the address of the instruction.
+unsafe extern "C" fn report(pc: u32) -> ! {
     let m = super::mask();
-    panic!("fault in task {}", KERNEL.current_or_idle(m).name(m))
+    panic!("fault in task {}: pc {pc:#x}", KERNEL.current_or_idle(m).name(m))
 }
 
 /// Called by the switch, on the main stack, when a task has left its stack.
