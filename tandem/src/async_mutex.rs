@@ -28,7 +28,7 @@ use core::{
 
 /// A value that one task at a time may use, for coroutines, across awaits, and threads.
 ///
-/// The most urgent waiter is served first. There is no priority inheritance; the source's head says
+/// The most urgent waiter is served first. There is no priority inheritance; the guide says
 /// why.
 pub struct AsyncMutex<T> {
     free: Semaphore,

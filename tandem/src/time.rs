@@ -110,7 +110,9 @@ use core::{
 /// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
 /// implementation. [How to write a clock](self#how-to-write-a-clock) has one.
 ///
-/// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`].
+/// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`]. The
+/// functions must not call the kernel, nor drop what waits for it: the kernel is amid a change of its
+/// records when it calls them.
 pub trait Driver {
     /// Ticks per second. With the feature `embassy-time`, equal to the feature `tick-hz-…` of the
     /// crate `embassy-time`.

@@ -40,7 +40,7 @@ pub enum Event {
 /// Receives the kernel's events. `trace_with!` installs an implementation.
 pub trait Tracer {
     /// Called at every event, in tasks and handlers, often with interrupts masked. Must not call
-    /// the kernel, except `Ring::push`.
+    /// the kernel, except `Ring::push`: it is amid a change of its records.
     fn event(event: Event, task: Info);
 }
 

@@ -172,14 +172,6 @@ pub(crate) fn mask() -> Masked {
     unsafe { Masked::assume() }
 }
 
-/// Restores the state before `mask`, and masks interrupts again.
-#[inline(always)]
-#[cfg_attr(test, track_caller)]
-pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
-    mask.restore();
-    Mask::set()
-}
-
 /// Nothing: interrupts that are pending and have just been unmasked are taken.
 #[inline(always)]
 pub(crate) fn take_pending() {}

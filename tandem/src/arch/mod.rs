@@ -9,6 +9,7 @@ mod chosen;
 
 pub(crate) use chosen::*;
 
+use crate::shared::Masked;
 #[cfg(not(riscv))]
 use crate::wait::{WaitQueue, Waiter};
 #[cfg(not(riscv))]
@@ -31,6 +32,16 @@ pub(crate) unsafe fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first:
     // SAFETY: interrupts are masked, by this function's contract.
     unsafe { hand_over(queue, mask, first) };
     mask.restore();
+}
+
+/// Restores the state before `mask`, and masks interrupts again once those that are pending have been
+/// taken.
+#[inline(always)]
+#[cfg_attr(test, track_caller)]
+pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
+    mask.restore();
+    take_pending();
+    Mask::set()
 }
 
 /// The number of zeros above the highest bit that is set; 32 for 0.

@@ -313,17 +313,8 @@ pub(crate) fn mask() -> Masked {
     unsafe { Masked::assume() }
 }
 
-/// Restores the state before `mask`, and masks interrupts again once those that are pending have been
-/// taken. An `isb` is needed for that: without it, a processor may execute some instructions more
-/// before it takes them.
-#[inline(always)]
-pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
-    mask.restore();
-    take_pending();
-    Mask::set()
-}
-
-/// Has the processor take the interrupts that are pending and have just been unmasked.
+/// Has the processor take the interrupts that are pending and have just been unmasked. Without an
+/// `isb`, it may execute some instructions more before it takes them.
 #[inline(always)]
 pub(crate) fn take_pending() {
     // SAFETY: discards instructions that have been fetched. A barrier to the compiler, too.
