@@ -9,9 +9,11 @@
 //! Threads do not exist on the host: the image `windows` interrupts their calls at every instruction
 //! on the emulated chips.
 
+mod objects;
+
 use super::{ARMED, NOW};
 use crate::{
-    Ceiling, Coroutine, Event, Group, Priority, Queue, Semaphore, Signal, Want, Watch,
+    Ceiling, Coroutine, Event, Priority, Queue, Semaphore,
     arch::{self, BREACH, WINDOW},
     delay_until,
     kernel::{self, KERNEL, masked},
@@ -423,79 +425,6 @@ fn ceilings(run: &mut Run) {
     run.check = Box::new(|| assert_eq!(ceiling.with(|value| *value), uses.load(Relaxed)));
 }
 
-/// Of the tasks that wait for one flag, the first clears it as soon as it runs: the others are woken
-/// all the same. A wait that takes its flags and is given up gives them back.
-fn groups(run: &mut Run) {
-    const CLEARED: u32 = 1;
-    const TAKEN: u32 = 2;
-    let (group, woken) = (leak(Group::new()), leak(AtomicU32::new(0)));
-    let (urgent, begun) = (leak(Semaphore::new(0)), leak(AtomicBool::new(false)));
-    let wait = |clears: bool| async move {
-        must(group.try_wait(Want::any(CLEARED)) == 0);
-        group.wait_async(Want::any(CLEARED)).await;
-        woken.fetch_add(1, Relaxed);
-        if clears {
-            group.clear(CLEARED);
-        }
-    };
-    let take = async move {
-        let mut given_up = pin!(Some(group.wait_async(Want::all(TAKEN).take())));
-        if once(given_up.as_mut()).await.is_pending() {
-            given_up.set(None);
-            group.wait_async(Want::all(TAKEN).take()).await;
-        }
-        must(begun.load(Relaxed));
-    };
-    let set = async move {
-        group.set(CLEARED);
-        must(woken.load(Relaxed) == 2 && group.flags() & CLEARED == 0);
-        begun.store(true, Relaxed);
-        group.set(TAKEN);
-    };
-    let starts = vec![
-        spawn(run, 4, async { urgent.taken().await }),
-        spawn(run, 3, wait(true)),
-        spawn(run, 2, wait(false)),
-        spawn(run, 2, take),
-        spawn(run, 1, set),
-    ];
-    run.actions = vec![Box::new(|| urgent.give()), Box::new(|| group.set(4))];
-    begin(run, starts, || urgent.give());
-    run.check = Box::new(|| assert_eq!(group.flags() & (CLEARED | TAKEN), 0));
-}
-
-/// Receivers and the taker of a signal see the latest value, and the end of a task reaches all that
-/// wait for it.
-fn watches(run: &mut Run) {
-    let watch = leak(Watch::new(0_u32));
-    let signal = leak(Signal::new());
-    let take = async { while signal.taken().await < 2 {} };
-    let follow = || async {
-        let mut receiver = watch.receiver();
-        while receiver.changed_async().await < 2 {}
-        must(watch.get() == 2);
-    };
-    let ends = spawn(run, 3, follow());
-    let task = run.tasks[0];
-    let starts = vec![
-        ends,
-        spawn(run, 2, follow()),
-        spawn(run, 1, async move { task.ended().await }),
-        spawn(run, 4, async move { task.ended().await }),
-        spawn(run, 2, take),
-        spawn(run, 1, async {
-            watch.set(1);
-            signal.signal(1);
-        }),
-    ];
-    let set = || {
-        watch.set(2);
-        signal.signal(2);
-    };
-    run.actions.push(Box::new(set));
-    begin(run, starts, set);
-}
-
 /// Units that nobody waits for are counted.
 fn units(run: &mut Run) {
     let semaphore = leak(Semaphore::new(0));
@@ -684,7 +613,7 @@ fn storage_again(run: &mut Run) {
 /// Prepares a run.
 type Scenario = fn(&mut Run);
 
-const SCENARIOS: [(&str, Scenario); 13] = [
+const SCENARIOS: [(&str, Scenario); 16] = [
     ("units", units),
     ("semaphores", semaphores),
     ("events", events),
@@ -693,8 +622,11 @@ const SCENARIOS: [(&str, Scenario); 13] = [
     ("timers", timers),
     ("limits", limits),
     ("ceilings", ceilings),
-    ("groups", groups),
-    ("watches", watches),
+    ("groups", objects::groups),
+    ("watches", objects::watches),
+    ("streams", objects::streams),
+    ("locks", objects::locks),
+    ("callbacks", objects::callbacks),
     ("moves", moves),
     ("combinators", combinators),
     ("storage again", storage_again),
@@ -733,7 +665,9 @@ fn every_interleaving_is_sound() {
 }
 
 /// The source files whose windows the scenarios pass, by the ends of their paths.
-const SOURCES: [(&str, &str); 13] = [
+const SOURCES: [(&str, &str); 16] = [
+    ("src/async_mutex.rs", include_str!("../async_mutex.rs")),
+    ("src/callback.rs", include_str!("../callback.rs")),
     ("src/ceiling.rs", include_str!("../ceiling.rs")),
     ("src/control.rs", include_str!("../control.rs")),
     ("src/coroutine.rs", include_str!("../coroutine.rs")),
@@ -745,6 +679,7 @@ const SOURCES: [(&str, &str); 13] = [
     ("queue/futures.rs", include_str!("../queue/futures.rs")),
     ("src/semaphore.rs", include_str!("../semaphore.rs")),
     ("src/signal.rs", include_str!("../signal.rs")),
+    ("src/stream.rs", include_str!("../stream.rs")),
     ("src/time.rs", include_str!("../time.rs")),
     ("src/wait.rs", include_str!("../wait.rs")),
 ];
@@ -752,7 +687,9 @@ const SOURCES: [(&str, &str); 13] = [
 /// The functions whose windows only threads pass, which do not exist on the host; the image
 /// `windows` passes them on the emulated chips. Besides, functions of tests and of optional
 /// features, and those that report their callers' lines, which are among the others.
-const NOT_HERE: [(&str, &str); 17] = [
+const NOT_HERE: [(&str, &str); 23] = [
+    ("src/async_mutex.rs", "assert_not_owned_by"),
+    ("src/callback.rs", "begin"),
     ("src/ceiling.rs", "lock"),
     ("src/ceiling.rs", "drop"),
     ("src/control.rs", "set_priority"),
@@ -760,6 +697,10 @@ const NOT_HERE: [(&str, &str); 17] = [
     ("src/event.rs", "wait_until"),
     ("src/control.rs", "assert_other"),
     ("src/list.rs", "enter"),
+    ("src/stream.rs", "try_write"),
+    ("src/stream.rs", "try_read"),
+    ("src/stream.rs", "try_send"),
+    ("src/stream.rs", "try_receive"),
     ("src/kernel.rs", "current"),
     ("src/kernel.rs", "give_way"),
     ("src/kernel.rs", "on_run"),
