@@ -182,6 +182,7 @@ impl<K: Interrupts> Firing<K> {
     /// Sets the timer and sleeps again and again until its interrupt has come, while others use the
     /// kernel. The due times are spread over [`LEAD_US`], by the golden ratio. Returns `true` if the
     /// handler has run.
+    #[cfg(feature = "exempt")]
     pub(super) async fn fire_amid(&self, round: usize, starts: Option<&Marks<K>>) -> bool {
         let (kernel, span) = (self.kernel, self.lead);
         let phase = round as u64 * ((span * 618 / 1000) | 1) % span;

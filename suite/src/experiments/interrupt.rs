@@ -34,6 +34,7 @@
 //! executes instructions of one cycle to dozens; with `source=external-idle`, while the processor
 //! sleeps. Its samples are a distribution over phases.
 
+#[cfg(feature = "exempt")]
 mod amid;
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -67,10 +68,14 @@ pub static SPEC: Spec = Spec {
             name: "handler",
             unit: "",
             default: "kernel",
+            #[cfg(not(feature = "exempt"))]
+            values: Values::Extra(&["kernel", "process"]),
+            #[cfg(feature = "exempt")]
             values: Values::Extra(&["kernel", "process", "exempt"]),
             help: "process: a driver in user mode, which the kernel's own handler wakes; exempt: of \
                    a level that the kernel never masks, it must not call the kernel",
         },
+        #[cfg(feature = "exempt")]
         amid::PARAMETER,
         INTERVAL,
         Parameter {
@@ -82,10 +87,11 @@ pub static SPEC: Spec = Spec {
         },
     ],
     duration_us: |request| {
-        let round = match request.number("tasks") {
-            0 => request.number("interval_us") + LEAD_US + 20,
-            _ => amid::ROUND_US,
-        };
+        #[cfg(feature = "exempt")]
+        if request.number("tasks") > 0 {
+            return (request.number("loops") + 2 * PROOFS as u64) * amid::ROUND_US;
+        }
+        let round = request.number("interval_us") + LEAD_US + 20;
         (request.number("loops") + 2 * PROOFS as u64) * round
     },
 };
@@ -105,6 +111,7 @@ struct Interrupt<K: Interrupts> {
 /// # Errors
 /// [`Refusal`] from the kernel or the arena.
 pub async fn run<K: Interrupts>(trial: &mut Trial<'_, K>) -> Result<(), Refusal> {
+    #[cfg(feature = "exempt")]
     if trial.request.number("tasks") > 0 || trial.request.word("handler") == "exempt" {
         if K::HAS_EXEMPT {
             return amid::run(trial).await;

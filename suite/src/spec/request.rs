@@ -34,7 +34,9 @@ impl<'a> Request<'a> {
                 word.split_once('=').ok_or(invalid("a parameter is not key=value"))?;
             let known = spec.parameters.iter().chain([&VARY]).find(|p| p.name == key);
             if known.is_some_and(|parameter| !parameter.values.contain(value)) {
-                return Err(invalid("a parameter's value is out of range"));
+                return Err(invalid(
+                    "a parameter's value is out of range, or not offered by this port",
+                ));
             }
             if key == VARY.name {
                 // The range has been checked.
@@ -101,5 +103,9 @@ impl<'a> Request<'a> {
 
 /// The refusal of a request that cannot be read.
 pub(crate) const fn invalid(what: &'static str) -> Refusal {
-    Refusal::new(Reason::Invalid, what, "the lab and the port must be of one version")
+    Refusal::new(
+        Reason::Invalid,
+        what,
+        "if it should be, the lab and the port must be of one version",
+    )
 }
