@@ -117,7 +117,7 @@ impl Kernel {
         self.current(m).is(&self.idle)
     }
 
-    /// The same as [`wake`], for callers that have the address of this record.
+    /// Makes a task ready, as the function [`wake`] does, which has to load the address of this record.
     #[inline(always)]
     pub(crate) fn wake(&'static self, m: Masked, task: Task) -> bool {
         #[cfg(feature = "trace")]

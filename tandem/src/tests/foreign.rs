@@ -121,7 +121,7 @@ fn ended(task: Info) -> Wait {
     Box::pin(task.ended())
 }
 
-/// Of three waits for an end, the first drops the second or the third.
+/// Three waits for one end: the waker of the first drops the second wait, or the third.
 #[test]
 fn a_waker_drops_another_wait_for_an_end() {
     for dropped in [1, 2] {

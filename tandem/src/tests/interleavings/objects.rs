@@ -15,8 +15,7 @@ use std::{
     task::Poll,
 };
 
-/// Of the tasks that wait for one flag, the first clears it as soon as it runs: the others are woken
-/// all the same. A wait that takes its flags and is given up gives them back.
+/// Two tasks wait for one flag, and the first to run clears it: the other is woken all the same. A wait that takes its flags and is given up gives them back.
 pub(super) fn groups(run: &mut Run) {
     const CLEARED: u32 = 1;
     const TAKEN: u32 = 2;
