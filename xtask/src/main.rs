@@ -5,6 +5,7 @@
 
 mod bench;
 mod c_kit;
+mod command;
 mod compiler;
 mod example;
 mod firmware;
@@ -26,8 +27,9 @@ use anyhow::{Result, bail};
 
 struct Subcommand {
     name: &'static str,
+    /// The name and the arguments, two blanks, and one sentence.
     usage: &'static str,
-    run: fn(&[String]) -> Result<()>,
+    run: fn(&[&str]) -> Result<()>,
 }
 
 static SUBCOMMANDS: [Subcommand; 14] = [
@@ -49,6 +51,7 @@ static SUBCOMMANDS: [Subcommand; 14] = [
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &[String]) -> Result<()> {
+fn dispatch(arguments: &[&str]) -> Result<()> {
     if compiler::is_called(arguments) {
         return compiler::run(arguments);
     }
@@ -66,14 +69,14 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         let usages: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.usage).collect();
         bail!("say what to do, as in cargo xtask …\n    {}", usages.join("\n    "));
     };
-    let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == *name) else {
         let names: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.name).collect();
         bail!("xtask has no `{name}`: there is {}", names.join(", "));
     };
     (subcommand.run)(rest)
 }
 
-/// Says on standard error what goes on.
+/// Prints a message on standard error. The lab shows such lines to its user.
 fn say(text: &str) {
     eprintln!("chronoscope: {text}");
 }
