@@ -122,6 +122,15 @@ pub fn packages(triple: &str) -> Result<BTreeSet<String>> {
     Ok(here.flat_map(|plan| [Some(plan.package), plan.program]).flatten().collect())
 }
 
+/// The targets that have an image, as `kernel@machine`.
+///
+/// # Errors
+/// A manifest of a kernel or a chip cannot be read.
+#[cfg(test)]
+pub fn targets() -> Result<BTreeSet<String>> {
+    Ok(plans()?.into_iter().map(|plan| plan.row.target).collect())
+}
+
 /// Builds an image, and renews its hash in the index. One file can be the image of several machines.
 fn build(plan: &Plan) -> Result<()> {
     let target = target()?;

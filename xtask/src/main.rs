@@ -18,6 +18,7 @@ mod plugin;
 mod python;
 mod repository;
 mod rust;
+mod same;
 mod site;
 mod test;
 
@@ -32,7 +33,7 @@ struct Subcommand {
     run: fn(&[&str]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 14] = [
+static SUBCOMMANDS: [Subcommand; 15] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
@@ -45,6 +46,7 @@ static SUBCOMMANDS: [Subcommand; 14] = [
     Subcommand { name: "package", usage: package::USAGE, run: package::run },
     Subcommand { name: "site", usage: site::USAGE, run: site::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
+    Subcommand { name: "same", usage: same::USAGE, run: same::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
     Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },
 ];
