@@ -28,27 +28,20 @@ pub fn output(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-/// The longest time that a program may take. Processor time is the real limit, which a busy machine
-/// does not change; the wall clock ends a program that waits for ever.
-pub struct Limit {
-    processor_seconds: u32,
-}
-
-/// Wall-clock time by processor time: enough for a machine whose cores have six tasks each.
+/// The wall-clock limit of [`limited`] as a multiple of its processor time: enough for a machine whose
+/// cores have six tasks each.
 const PATIENCE: u32 = 6;
 
-impl Limit {
-    pub const fn minutes(minutes: u32) -> Self {
-        Self { processor_seconds: 60 * minutes }
-    }
+/// A command that is ended when one of its processes has taken these minutes of processor time, which
+/// a busy machine does not change; or, since it may wait for ever, when six times as much has passed.
+pub fn limited(minutes: u32, program: &str) -> Command {
+    limited_to(60 * minutes, program)
 }
 
-/// A command that ends when it has taken the time of the limit. Each of its processes may take the
-/// processor time.
-pub fn limited(limit: Limit, program: &str) -> Command {
+fn limited_to(seconds: u32, program: &str) -> Command {
     let mut command = Command::new("timeout");
-    command.arg((PATIENCE * limit.processor_seconds).to_string());
-    command.args(["prlimit", &format!("--cpu={}", limit.processor_seconds), program]);
+    command.arg((PATIENCE * seconds).to_string());
+    command.args(["prlimit", &format!("--cpu={seconds}"), program]);
     command
 }
 
@@ -77,4 +70,23 @@ fn cannot_start(command: &Command) -> String {
 
 fn name(command: &Command) -> String {
     command.get_program().display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_command_keeps_its_status_and_its_output() {
+        let mut shell = limited(1, "sh");
+        let output = shell.args(["-c", "echo out; ulimit -t; exit 7"]).output().unwrap();
+        assert_eq!((output.status.code(), &*text(&output)), (Some(7), "out\n60\n"));
+    }
+
+    #[test]
+    fn a_command_that_computes_for_ever_is_ended() {
+        let mut shell = limited_to(1, "sh");
+        let status = shell.args(["-c", "while :; do :; done"]).status().unwrap();
+        assert!(!status.success(), "{status}");
+    }
 }

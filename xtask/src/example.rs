@@ -234,8 +234,8 @@ fn build(example: &Example) -> Result<PathBuf> {
 fn emulate(example: &Example, machine: &str, image: &Path) -> Result<()> {
     let folder = target()?.join("firmware").join(format!("example-{}", example.name));
     let folder = TemporaryFolder::new(folder)?;
-    let mut emulator = Command::new("timeout");
-    emulator.args(["120", "qemu-system-arm", "-M", machine, "-icount", example.clock().1]);
+    let mut emulator = command::limited(2, "qemu-system-arm");
+    emulator.args(["-M", machine, "-icount", example.clock().1]);
     emulator.args(["-semihosting-config", "enable=on,target=native"]);
     emulator.args(["-nographic", "-monitor", "none"]).args(example.serial);
     // The name of a socket may have 107 bytes, so it is one in the folder.
@@ -243,7 +243,7 @@ fn emulate(example: &Example, machine: &str, image: &Path) -> Result<()> {
     if let Output::Frames(_) = example.output {
         emulator.stdout(Stdio::piped());
     }
-    let mut emulator = emulator.spawn().context("cannot start timeout")?;
+    let mut emulator = emulator.spawn().context("cannot start the emulator")?;
     if let Output::Frames(texts) = example.output {
         print_frames(&mut emulator, image, texts)?;
     }

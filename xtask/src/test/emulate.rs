@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::chip::Chip;
 use crate::{
-    command::{self, Limit},
+    command,
     repository::{self, root},
 };
 
@@ -37,7 +37,7 @@ pub fn soak_twice(chip: &Chip) -> Result<()> {
 /// The emulator does not start.
 pub fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
     let words: Vec<&str> = chip.emulator().collect();
-    let mut emulator = command::limited(Limit::minutes(15), words[0]);
+    let mut emulator = command::limited(15, words[0]);
     emulator.args(&words[1..]);
     emulator.args(["-nographic", "-monitor", "none", "-kernel"]).arg(chip.image(image)?);
     emulator.stdin(Stdio::null());
