@@ -19,7 +19,7 @@ const BEGINNINGS: [&str; 13] = [
     "as", "of",
 ];
 
-/// The name that a function has no more: `new`, `from_x`, `for_x` or a noun says what is made.
+/// A name that says nothing: `new`, `from_x`, `for_x` or a noun names the result.
 const NAME: &str = concat!("fn ", "of(");
 
 /// Comments that may have such words: the end of the file's path, and a part of the comment.

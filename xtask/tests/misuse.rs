@@ -1,5 +1,5 @@
-//! The pages on tandem list what ends a program: every message of a panic in the kernel's sources is
-//! on one of them.
+//! The pages on tandem list all faults that end a program: every message of a panic in the kernel's
+//! sources is on one of them.
 
 use std::{
     fs,

@@ -7,11 +7,11 @@ use std::{
     process::{self, Command, Output, Stdio},
 };
 
-/// A folder of programs that stands before all others in PATH; removed on drop.
+/// A folder with programs, the first one in PATH; removed on drop.
 struct Programs(PathBuf);
 
 impl Programs {
-    /// apt-get does what `apt_get` says; no package is installed, and time passes at once.
+    /// apt-get runs the script `apt_get`; no package is installed, and sleeping takes no time.
     fn new(name: &str, apt_get: &str) -> Self {
         let folder = env::temp_dir().join(format!("chronoscope-packages-{}-{name}", process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -78,9 +78,12 @@ fn a_busy_apt_is_waited_for() {
     let output = programs.install("");
     assert!(output.status.success(), "{output:?}");
     assert_eq!((programs.lines("calls"), programs.lines("sleeps")), (4, 3));
-    let told = stderr(&output);
-    assert!(told.contains("waiting for apt, which another program holds: Could not get"), "{told}");
-    assert_eq!(told.matches("waiting").count(), 1, "{told}");
+    let message = stderr(&output);
+    assert!(
+        message.contains("waiting for apt, which another program holds: Could not get"),
+        "{message}"
+    );
+    assert_eq!(message.matches("waiting").count(), 1, "{message}");
 }
 
 #[test]
@@ -88,20 +91,22 @@ fn a_wait_ends_with_its_cause() {
     let programs = Programs::new("held", &format!("echo '{HELD}' >&2; exit 100"));
     let output = programs.install("");
     assert_eq!(output.status.code(), Some(1));
-    let told = stderr(&output);
-    let last = told.lines().next_back().unwrap();
-    assert!(last.contains("qemu-system-x86: Could not get lock"), "{told}");
-    assert!(last.contains("as root, apt-get update && apt-get install"), "{told}");
+    let message = stderr(&output);
+    let last = message.lines().next_back().unwrap();
+    assert!(last.contains("qemu-system-x86: Could not get lock"), "{message}");
+    assert!(last.contains("as root, apt-get update && apt-get install"), "{message}");
     assert!(programs.lines("sleeps") >= 120, "ten minutes");
 }
 
 #[test]
-fn another_failure_is_told_at_once() {
+fn another_failure_is_reported_at_once() {
     let programs = Programs::new("lost", "echo 'E: Unable to locate package x' >&2; exit 100");
     let output = programs.install("");
     assert_eq!(output.status.code(), Some(1));
-    let told = stderr(&output);
-    assert!(told.lines().next_back().unwrap().contains(": Unable to locate package x (the whole"));
+    let message = stderr(&output);
+    assert!(
+        message.lines().next_back().unwrap().contains(": Unable to locate package x (the whole")
+    );
     assert_eq!(programs.lines("sleeps"), 0);
 }
 
@@ -110,11 +115,14 @@ fn without_a_terminal_sudo_is_not_started() {
     let programs = Programs::new("user", "exit 0").of_user();
     let output = programs.install("");
     assert_eq!(output.status.code(), Some(1));
-    let told = stderr(&output);
-    assert!(told.contains("needs Debian packages: qemu-system-x86"), "{told}");
-    assert!(told.contains("apt-get install --no-install-recommends qemu-system-x86"), "{told}");
+    let message = stderr(&output);
+    assert!(message.contains("needs Debian packages: qemu-system-x86"), "{message}");
+    assert!(
+        message.contains("apt-get install --no-install-recommends qemu-system-x86"),
+        "{message}"
+    );
     assert_eq!((programs.lines("sudo.calls"), programs.lines("calls")), (0, 0));
-    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!(message.lines().count(), 1, "{message}");
 }
 
 #[test]

@@ -13,9 +13,9 @@ fn complaint(arguments: &[&str]) -> String {
 
 #[test]
 fn an_unknown_subcommand_is_answered_with_those_there_are() {
-    let told = complaint(&["frimware"]);
-    assert!(told.starts_with("chronoscope: xtask has no `frimware`: there is "), "{told}");
-    assert!(told.contains("firmware") && told.lines().count() == 1, "{told}");
+    let message = complaint(&["frimware"]);
+    assert!(message.starts_with("chronoscope: xtask has no `frimware`: there is "), "{message}");
+    assert!(message.contains("firmware") && message.lines().count() == 1, "{message}");
 }
 
 #[test]
@@ -28,8 +28,11 @@ fn arguments_that_lack_are_named() {
         (&["tandem", "soak"], "tandem [benchmark]"),
         (&["step", "dance"], "step NAME"),
     ] {
-        let told = complaint(arguments);
-        assert!(told.starts_with(&format!("chronoscope: usage: cargo xtask {usage}")), "{told}");
-        assert_eq!(told.lines().count(), 1, "{told}");
+        let message = complaint(arguments);
+        assert!(
+            message.starts_with(&format!("chronoscope: usage: cargo xtask {usage}")),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 1, "{message}");
     }
 }

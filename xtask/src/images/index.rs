@@ -1,4 +1,4 @@
-//! The file `index.json` beside the images. The lab reads it (`lab/src/machine/images.rs`).
+//! The file `index.json` in the folder of the images. The lab reads it.
 
 use std::{
     env, fmt,
@@ -60,7 +60,7 @@ pub struct ImageRow {
     /// Compiler and options, for images that do not send them themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
-    /// A sentence shown beside the figures of this target.
+    /// A sentence shown with the figures of this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }

@@ -109,7 +109,7 @@ pub struct Exception {
     /// Additional features of the images for this machine.
     #[serde(default)]
     pub features: Vec<String>,
-    /// A sentence shown beside the figures of this machine.
+    /// A sentence shown with the figures of this machine.
     pub remark: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub enum Outcome {
 }
 
 /// A step that has ended.
-pub struct Done {
+pub struct EndedStep {
     pub name: String,
     pub outcome: Outcome,
     pub spent: TimeSpent,
@@ -48,7 +48,7 @@ enum State {
 ///
 /// # Errors
 /// An output cannot be kept or shown.
-pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<Done>> {
+pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<EndedStep>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let target = target()?;
     let cores = available_parallelism().map_or(1, usize::from);
@@ -61,7 +61,7 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<Done>> {
             for (index, outcome) in advance(steps, &order, &mut states, cores) {
                 match outcome {
                     None => start(scope, &steps[index], index, folder, &target, sender.clone()),
-                    Some(outcome) => done.push(Done {
+                    Some(outcome) => done.push(EndedStep {
                         name: steps[index].name.clone(),
                         outcome,
                         spent: TimeSpent::default(),
@@ -72,7 +72,7 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<Done>> {
             if !states.iter().any(|state| matches!(state, State::Running)) {
                 return Ok(done);
             }
-            let (index, ended): (usize, io::Result<Done>) =
+            let (index, ended): (usize, io::Result<EndedStep>) =
                 receiver.recv().context("a step did not report its end")?;
             let ended = ended.with_context(|| steps[index].name.clone())?;
             states[index] = State::Ended(ended.outcome);
@@ -166,7 +166,7 @@ fn start<'scope>(
     index: usize,
     folder: &Path,
     target: &'scope Path,
-    sender: Sender<(usize, io::Result<Done>)>,
+    sender: Sender<(usize, io::Result<EndedStep>)>,
 ) {
     let file = folder.join(step.name.replace([' ', '/', '\'', ',', ':'], "-") + ".txt");
     scope.spawn(move || {
@@ -176,7 +176,7 @@ fn start<'scope>(
 }
 
 /// Runs the commands of a step until one fails.
-fn work(step: &Step, file: &PathBuf, target: &Path) -> io::Result<Done> {
+fn work(step: &Step, file: &PathBuf, target: &Path) -> io::Result<EndedStep> {
     let mut output = File::create(file)?;
     let (mut outcome, mut spent) = (Outcome::Passed, TimeSpent::default());
     for words in &step.commands {
@@ -202,10 +202,10 @@ fn work(step: &Step, file: &PathBuf, target: &Path) -> io::Result<Done> {
         }
     }
     let output = String::from_utf8_lossy(&fs::read(file)?).into_owned();
-    Ok(Done { name: step.name.clone(), outcome, spent, output })
+    Ok(EndedStep { name: step.name.clone(), outcome, spent, output })
 }
 
-fn show(done: &Done) -> io::Result<()> {
+fn show(done: &EndedStep) -> io::Result<()> {
     let word = if done.outcome == Outcome::Passed { "passed" } else { "FAILED" };
     let (wall, cpu) = (done.spent.wall.as_secs_f64(), done.spent.cpu.as_secs_f64());
     let mut out = io::stdout().lock();
@@ -225,8 +225,7 @@ mod tests {
         Step::new(Stage::Quick, name, "true").seconds(seconds)
     }
 
-    /// The names of the steps in the order in which they begin, where each ends before the next
-    /// begins that does not fit beside it.
+    /// The names of the steps that begin together, where all of them end before the next begin.
     fn begins(steps: &[Step], cores: usize) -> Vec<Vec<&str>> {
         let order = order(steps);
         let mut states: Vec<State> = steps.iter().map(|_| State::Waiting).collect();

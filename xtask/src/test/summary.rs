@@ -1,6 +1,6 @@
 //! The end of the report: failures once more, times, and the sum over all test programs.
 
-use super::schedule::{Done, Outcome};
+use super::schedule::{EndedStep, Outcome};
 
 /// Tests by outcome.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub struct Summary {
 }
 
 /// Prints the summary.
-pub fn print(done: &[Done]) -> Summary {
+pub fn print(done: &[EndedStep]) -> Summary {
     let mut tally = Tally::default();
     done.iter().for_each(|step| tally.add(&step.output));
     for step in done.iter().filter(|step| step.outcome == Outcome::Failed) {
         println!("\n== {}: FAILED\n{}", step.name, step.output.trim_end());
     }
     println!("\n  wall    cpu  step");
-    let mut slowest: Vec<&Done> = done.iter().collect();
+    let mut slowest: Vec<&EndedStep> = done.iter().collect();
     slowest.sort_by_key(|step| std::cmp::Reverse(step.spent.wall));
     for step in &slowest {
         let (wall, cpu) = (step.spent.wall.as_secs_f64(), step.spent.cpu.as_secs_f64());
@@ -54,7 +54,8 @@ pub fn print(done: &[Done]) -> Summary {
     }
     let cpu: f64 = done.iter().map(|step| step.spent.cpu.as_secs_f64()).sum();
     println!("       {cpu:4.0} s  in all");
-    let failed: Vec<&Done> = done.iter().filter(|step| step.outcome != Outcome::Passed).collect();
+    let failed: Vec<&EndedStep> =
+        done.iter().filter(|step| step.outcome != Outcome::Passed).collect();
     for step in &failed {
         let word = if step.outcome == Outcome::Failed { "failed" } else { "did not run" };
         println!("chronoscope: test {word}: {}", step.name);

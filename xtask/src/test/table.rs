@@ -98,24 +98,24 @@ fn preparations() -> [Step; 4] {
     ]
 }
 
-/// The cores of the bench board, the build folder of each, and the command of its step. CVA6 runs
-/// images of 64 bits alone, which the tests of the chips have.
-const CORES: [(&str, &str, &str); 4] = [
-    ("ibex", "bench ibex", "test --no-fail-fast"),
-    ("ibex-wb", "bench ibex-wb", "test --no-fail-fast"),
-    ("cv32e40p", "bench cv32e40p", "test --no-fail-fast"),
-    ("cva6", "bench cva6", "build"),
+/// The cores of the bench board, the build folder of each, the command of its step, and the step's
+/// seconds. CVA6 runs images of 64 bits alone, which the tests of the chips have.
+const CORES: [(&str, &str, &str, u32); 4] = [
+    ("ibex", "bench ibex", "test --no-fail-fast", 40),
+    ("ibex-wb", "bench ibex-wb", "test --no-fail-fast", 40),
+    ("cv32e40p", "bench cv32e40p", "test --no-fail-fast", 40),
+    ("cva6", "bench cva6", "build", 65),
 ];
 
 fn bench(filters: &[&str]) -> Vec<Step> {
-    let board = |(core, lock, command): (&str, &'static str, &str)| {
+    let board = |(core, lock, command, seconds): (&str, &'static str, &str, u32)| {
         let step = Step::new(
             Full,
             format!("bench board, {core}"),
             &format!("xtask bench {core} {command}"),
         );
         let filters = if command.starts_with("test") { filters } else { &[] };
-        step.arguments(filters).after(&["packages"]).lock(lock).seconds(90)
+        step.arguments(filters).after(&["packages"]).lock(lock).seconds(seconds)
     };
     let clippy = format!("xtask bench ibex clippy --all-targets {DENY}");
     let clippy = Step::new(Full, "clippy of the bench board", &clippy);
@@ -449,10 +449,11 @@ const TESTS: [Test; 18] = [
         ..test("tests: browser", "--test browser", &["program", "packages", "firmware"])
     },
     Test { seconds: 60, ..test("tests: files", "--test files", &["program", "packages", "SciPy"]) },
+    // Compares its figures with the figures of other tools: nothing else runs meanwhile.
     Test { cores: ALL, ..test("tests: host", "--test host", &["program"]) },
-    Test { cores: ALL, ..test("tests: faults", "--test faults", &["program"]) },
+    test("tests: faults", "--test faults", &["program"]),
     test("tests: small_port", "--test small_port", &["program"]),
-    Test { cores: ALL, ..test("tests: timing", "--test timing", &["program"]) },
+    test("tests: timing", "--test timing", &["program"]),
     Test {
         stage: Long,
         cores: ALL,
