@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub const USAGE: &str = "guest TRIPLE COMMAND ARGUMENT…  \
-    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --release --package chronoscope-linux";
+    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --profile optimized --package chronoscope-linux";
 
 /// Process 1 has no loader; and a panic in it ends the machine in any case.
 const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C panic=abort \

@@ -10,6 +10,9 @@ use crate::machine::builder::{self, folder_of_the_lab};
 
 const PACKAGE: &str = "chronoscope-linux";
 
+/// The profile of measuring code, in the root's Cargo.toml.
+const PROFILE: &str = "optimized";
+
 /// The folders of the installed and the built programs, relative to the parent of the lab's own
 /// folder and to the build folder.
 const INSTALLED: &str = "share/chronoscope/guest";
@@ -29,10 +32,11 @@ pub fn program(architecture: &Architecture) -> Result<Vec<u8>> {
     let path = if installed.is_file() {
         installed
     } else {
-        let arguments = ["guest", triple, "build", "--release", "--locked", "--package", PACKAGE];
+        let arguments =
+            ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PACKAGE];
         builder::build(&arguments, above, "the guest's program")
             .context("the guest's program could not be built")?;
-        above.join(BUILT).join(triple).join("release").join(PACKAGE)
+        above.join(BUILT).join(triple).join(PROFILE).join(PACKAGE)
     };
     fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))
 }
