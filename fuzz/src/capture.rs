@@ -6,10 +6,9 @@
 use std::io::{Cursor, Write as _};
 
 use anyhow::Result;
-use chronoscope::capture::{
-    Analyser, Capture, Edge, Resampled, Sampling, Sink, Source,
-    measure::{Measure, Request, analyse},
-    saleae, sigrok, vcd as dump,
+use chronoscope_capture::{
+    Analyser, Capture, Edge, Resampled, Sampling, Sink, Source, measure::Measure, measure::Request,
+    measure::analyse, saleae, sigrok, vcd as dump,
 };
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 

@@ -3,12 +3,9 @@
 
 use std::{fs, time::Duration};
 
-use chronoscope::{
-    journal::Unfinished,
-    reference,
-    report::{Screen, answer, json, table},
-    runner,
-};
+use chronoscope_engine::{journal::Unfinished, runner};
+use chronoscope_report::{Screen, answer, json, table};
+use chronoscope_store::reference;
 use flate2::Crc;
 
 use super::{file, one_line, told};

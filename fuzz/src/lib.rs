@@ -15,23 +15,18 @@ use std::{
 };
 
 use anyhow::Result;
-use chronoscope::{
-    baseline,
-    case::{Case, Plan, expand, experiment},
-    comparison::{History, Judge},
-    observation::Observation,
-    profile::Retirement,
-    reference,
-    report::{
-        Screen, answer, csv, github, google_benchmark, html, json, junit, outcomes::Outcomes,
-        perfetto, table, vcd,
-    },
-    run::{CaseResult, Run, sample},
-    store::{Place, Store},
-    stream::Decoder,
-    study::{self, Overrides},
-    timeline::Timeline,
+use chronoscope_engine::{
+    case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
+    stream::Decoder, study, study::Overrides,
 };
+use chronoscope_machine::profile::Retirement;
+use chronoscope_report::{
+    Screen, answer, baseline, comparison::History, comparison::Judge, csv, github,
+    google_benchmark, html, json, junit, outcomes::Outcomes, perfetto, table, timeline::Timeline,
+    vcd,
+};
+use chronoscope_run::{CaseResult, Run, sample};
+use chronoscope_store::{Place, Store, reference};
 use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 
 /// A reader: takes any bytes.
@@ -165,7 +160,8 @@ pub fn baseline(bytes: &[u8]) {
     if let Some(baseline) = told(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
-        baseline.check(&RUN, &Judge::default(), 0.05, &History::default());
+        let (judge, history) = (Judge::default(), History::default());
+        baseline.check(&RUN, &baseline::how(&judge, 0.05, &history, |_, _| None));
     }
 }
 

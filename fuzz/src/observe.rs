@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use chronoscope::observe::{
-    events::{Figures, Interval, Sign},
-    image::Image,
+use chronoscope_engine::{
+    observe::events::Figures, observe::events::Interval, observe::events::Sign,
+    observe::image::Image,
 };
 
 use super::told;

@@ -6,13 +6,11 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use chronoscope::{
-    case::{Plan, expand, experiment},
-    observation::Observation,
-    run::Target,
-    statistics::SplitMix64,
-    stream::Decoder,
+use chronoscope_engine::{
+    case::Plan, case::expand, case::experiment, observation::Observation, stream::Decoder,
 };
+use chronoscope_run::Target;
+use chronoscope_statistics::SplitMix64;
 use chronoscope_suite::wire::{
     self, BLOCK, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series,
 };

@@ -10,11 +10,8 @@ use std::{
     time::Instant,
 };
 
-use chronoscope::{
-    report::{perfetto, vcd},
-    run::CaseResult,
-    timeline::Timeline,
-};
+use chronoscope_report::{perfetto, timeline::Timeline, vcd};
+use chronoscope_run::CaseResult;
 use serde_json::json;
 
 fn main() -> anyhow::Result<()> {

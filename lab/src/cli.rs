@@ -6,14 +6,13 @@ use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
 use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
-use crate::{
-    report::format::{
-        BenchmarkFormat, ComparisonFormat, EVIDENCE, EXPLANATION, FULL, RunFormat, TraceFormat,
-    },
-    run,
-    store::{self, Place},
-    study,
+use chronoscope_engine::study;
+use chronoscope_report::{
+    format::BenchmarkFormat, format::ComparisonFormat, format::EVIDENCE, format::EXPLANATION,
+    format::FULL, format::RunFormat, format::TraceFormat,
 };
+use chronoscope_run as run;
+use chronoscope_store::{self as store, Place};
 
 mod baseline;
 mod capture;
@@ -35,7 +34,7 @@ pub struct Cli {
 /// The version, the revision of a release program's sources, and the version of the run's form.
 fn version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let revision = match env!("CHRONOSCOPE_REVISION") {
+        let revision = match crate::revision::REVISION {
             "" => String::new(),
             revision => format!(", revision {revision}"),
         };

@@ -1,16 +1,20 @@
 //! `chronoscope`: reads the command line, executes the command, and returns its exit status.
 
+mod cli;
+mod command;
+mod http;
+mod progress;
+mod revision;
+
 use std::process::ExitCode;
 
-use chronoscope::{
-    child::{self, supervisor},
-    cli, console,
-};
+use chronoscope_base::console;
+use chronoscope_child::{self as child, supervisor};
 
 fn main() -> ExitCode {
     supervisor::enable(&["supervise"]);
     child::fail_beyond_the_limit();
-    match cli::parse().and_then(chronoscope::command::execute) {
+    match cli::parse().and_then(crate::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             console::remark(&in_words(&format!("{error:#}")));

@@ -91,8 +91,7 @@ fn optimized() -> Result<PathBuf> {
 }
 
 fn build_guest(triple: &str) -> Result<()> {
-    let words =
-        ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PORT];
+    let words = ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PORT];
     done(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
 }
 

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{
-    capture::measure::{Measure, Trigger},
-    report::format::CaptureFormat,
-    units::parse_hertz,
-};
+use chronoscope_capture::{measure::Measure, measure::Trigger};
+use chronoscope_report::format::CaptureFormat;
+use chronoscope_units::parse_hertz;
 
 pub const HELP: &str = "\
 Files are VCD, sigrok's .sr, Saleae's CSV or binary export (a file, or the folder of all its channels); what is in a file tells.

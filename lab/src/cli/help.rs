@@ -1,6 +1,6 @@
 //! Help texts: examples, the environment, and lines that fit 80 columns.
 
-use crate::console;
+use chronoscope_base::console;
 
 /// The width of help in characters.
 const WIDTH: usize = 80;

@@ -5,16 +5,16 @@ use std::ffi::OsStr;
 use anyhow::{Result, bail};
 
 use super::compare;
-use crate::{
-    baseline::{self, Baseline, Machine},
-    cli::{self, BaselineCommand},
-    comparison::{Comparison, Finding, History, Judge, Line, Side},
-    console,
-    reference::Reference,
-    report,
-    run::{Context, Run, Unit},
-    store::Store,
+use super::in_turn::in_turn;
+use crate::{cli, cli::BaselineCommand};
+use chronoscope_base::console;
+use chronoscope_report::{
+    self as report, baseline, baseline::Baseline, baseline::Machine, comparison::Comparison,
+    comparison::Finding, comparison::History, comparison::Judge, comparison::Line,
+    comparison::Side,
 };
+use chronoscope_run::{Context, Run, Unit};
+use chronoscope_store::{Store, reference::Reference};
 
 pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
     match &arguments.command {
@@ -60,7 +60,8 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         _ => History::default(),
     };
     let judge = Judge::read(&arguments.judge.judge)?;
-    let checked = baseline.check(&run, &judge, threshold, &history);
+    let how = baseline::how(&judge, threshold, &history, in_turn);
+    let checked = baseline.check(&run, &how);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
         host: host.clone(),
@@ -78,7 +79,6 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         },
         Side { name: found.into(), context: run.context },
     ];
-    let how = baseline::how(&judge, threshold, &history);
     let comparison = Comparison {
         only_in_a: checked.vanished,
         only_in_b: checked.new,

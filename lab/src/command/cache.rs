@@ -4,11 +4,9 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::{
-    cache::{Cache, LIMIT, remove},
-    cli, console,
-    units::printable,
-};
+use crate::cli;
+use chronoscope_base::{cache::Cache, cache::LIMIT, cache::remove, console};
+use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Cache) -> Result<u8> {
     let cache = Cache::of_user()?;

@@ -4,21 +4,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{
-    capture::{
-        Analyser, Resampled, Source,
-        measure::{Analysis, Measure, Request, analyse},
-        open_sampled,
-    },
-    cli::{self, Phase},
-    console,
-    report::{
-        self,
-        capture::{Format, convert},
-    },
-    statistics::SplitMix64,
-    units::printable,
+use crate::{cli, cli::Phase};
+use chronoscope_base::console;
+use chronoscope_capture::{
+    Analyser, Resampled, Source, measure::Analysis, measure::Measure, measure::Request,
+    measure::analyse, open_sampled,
 };
+use chronoscope_report::{self as report, capture::Format, capture::convert};
+use chronoscope_statistics::SplitMix64;
+use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Capture) -> Result<u8> {
     if let Some((file, format)) = conversion(arguments)? {

@@ -10,23 +10,24 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
 
+use super::in_turn::in_turn;
 use super::{keep::Keeper, run, until_sure::UntilSure};
-use crate::{
-    case::{Case, experiment},
-    cli::{self},
-    comparison::{self, Comparison, History, How, Judge, Line, Pair, Pairing, Side, conditions},
-    console,
-    journal::{CaseForm, Header},
-    reference::{self, Reference},
-    report::{self, format::ComparisonWriter},
-    run::{CaseResult, Context, Run, SCHEMA, Status},
-    runner,
-    signals::{self, INTERRUPTED},
-    statistics,
-    store::{CaseRow, Store},
-    study::{Overrides, Study},
-    variant::{self, Variant},
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::Case, case::experiment, journal::CaseForm, journal::Header, runner, study::Overrides,
+    study::Study, variant, variant::Variant,
 };
+use chronoscope_report::{
+    self as report, comparison, comparison::Comparison, comparison::History, comparison::How,
+    comparison::Judge, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
+    comparison::conditions, format::ComparisonWriter,
+};
+use chronoscope_run::history::CaseRow;
+use chronoscope_run::{CaseResult, Context, Run, SCHEMA, Status};
+use chronoscope_statistics as statistics;
+use chronoscope_store::{Store, reference, reference::Reference};
 
 /// Repetitions of each side. Ten find a difference of 10 % in noise of 2 %, and a doubled p99 of a
 /// case alone more often than not (`docs/compare.md`).
@@ -159,6 +160,7 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
         history: &history,
         conditions: &conditions(&a.context, &b.context),
         look: None,
+        in_turn,
     };
     let lines = comparison::compare(&pairs, &how);
     let mut notes = notes(&a.context, &b.context);
@@ -299,6 +301,7 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         history: &history,
         conditions: &[],
         look: None,
+        in_turn,
     };
     let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, how, limit));
     let Some((keeper, [a, b])) = take_turns(&pairs, &study, arguments, until_sure.as_mut(), stop)?
@@ -346,7 +349,7 @@ fn take_turns(
     let title = |variant: &OsString| format!("{} ({})", study.title, variant.display()).into();
     let header = Header {
         schema: SCHEMA,
-        context: runner::context::now(),
+        context: runner::context::now(REVISION),
         study: study.name.clone(),
         titles: [&arguments.a, &arguments.b].map(title).to_vec(),
         notes: study.notes.clone(),
@@ -356,7 +359,7 @@ fn take_turns(
         peers: Vec::new(),
     };
     let mut keeper = Keeper::open(&arguments.keep, &header, arguments.print.quiet)?;
-    let mut progress = report::progress::new(arguments.print.quiet);
+    let mut progress = crate::progress::new(arguments.print.quiet);
     let start = Instant::now();
     let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
     let how = runner::How { keep_samples: false, jobs: arguments.jobs.count() };

@@ -7,12 +7,10 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use lzma_rust2::XzReader;
 
-use crate::{
-    cli::Cli,
-    console,
-    run::Run,
-    store::{Place, Store},
-};
+use crate::cli::Cli;
+use chronoscope_base::console;
+use chronoscope_run::Run;
+use chronoscope_store::{Place, Store};
 
 /// The recorded runs: a list of JSON, packed. Runs 1 to 5 are alike; run 6 is of ordinary tasks.
 const RUNS: &[u8] = include_bytes!("demo/runs.json.xz");
@@ -60,14 +58,14 @@ fn runs() -> Result<Vec<Run>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Status;
+    use chronoscope_run::Status;
 
     #[test]
     fn recorded_runs_are_of_this_version_and_name_no_machine() {
         let runs = runs().unwrap();
         assert_eq!(runs.len(), 6);
         for run in runs {
-            assert_eq!((run.schema, run.status()), (crate::run::SCHEMA, Status::Pass));
+            assert_eq!((run.schema, run.status()), (chronoscope_run::SCHEMA, Status::Pass));
             assert_eq!((&*run.context.host, &*run.study), ("desk", "demo"));
             assert!(run.cases.iter().all(|case| !case.series[0].histogram.is_empty()));
         }

@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 
-use crate::{
-    cli, console,
-    doctor::{self, Finding, Level, Report},
-    report::{Screen, text_table::fold},
-    run::Status,
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_engine::{doctor, doctor::Finding, doctor::Level, doctor::Report};
+use chronoscope_report::{Screen, text_table::fold};
+use chronoscope_run::Status;
 
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     let report = doctor::examine();

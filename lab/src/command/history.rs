@@ -3,16 +3,13 @@
 use anyhow::{Result, bail};
 
 use super::keep;
-use crate::{
-    case::experiment,
-    cli::{self, PrintFormat},
-    console,
-    fleet::label,
-    report::{self, Screen, history, text_table::fold},
-    run::names::OBSERVE,
-    store::{Store, Which},
-    units::OneLine,
-};
+use crate::{cli, cli::PrintFormat};
+use chronoscope_base::console;
+use chronoscope_engine::{case::experiment, fleet::label};
+use chronoscope_report::{self as report, Screen, history, text_table::fold};
+use chronoscope_run::names::OBSERVE;
+use chronoscope_store::{Store, Which};
+use chronoscope_units::OneLine;
 
 pub fn execute(arguments: &cli::History) -> Result<u8> {
     let place = arguments.store.place()?;

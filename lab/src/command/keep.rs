@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use crate::{
-    cli, console,
-    journal::{self, Header, Journal, Stored, Unfinished},
-    report,
-    run::Run,
-    store::{Place, Store},
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_engine::{
+    journal, journal::Header, journal::Journal, journal::Stored, journal::Unfinished,
 };
+use chronoscope_report as report;
+use chronoscope_run::Run;
+use chronoscope_store::{Place, Store};
 
 /// The store and the journal of this lab's runs, if they are kept.
 pub struct Keeper {

@@ -15,18 +15,15 @@ use anyhow::{Context as _, Result, bail};
 
 use self::json::Form;
 
-use crate::{
-    case::{Settings, experiment},
-    cli, console,
-    journal::Journal,
-    machine::vm::kernel::{self, OWN_TARGETS, Own},
-    report,
-    run::{CaseResult, Domain, names::HOST},
-    runner::{self, How},
-    signals,
-    study::{Entry, Overrides, Study},
-    units::Text,
+use crate::cli;
+use chronoscope_base::{console, signals};
+use chronoscope_engine::{
+    case::Settings, case::experiment, journal::Journal, runner, runner::How, study::Entry,
+    study::Overrides, study::Study,
 };
+use chronoscope_machine::{vm::kernel, vm::kernel::OWN_TARGETS, vm::kernel::Own};
+use chronoscope_run::{CaseResult, Domain, names::HOST};
+use chronoscope_units::Text;
 
 /// The driver that carries the calls.
 #[derive(Clone, Copy)]
@@ -80,7 +77,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
     let how = How { keep_samples: true, jobs: 1 };
-    let mut progress = report::progress::new(true);
+    let mut progress = crate::progress::new(true);
     let outcome = runner::run(&cases, how, progress.as_mut(), stop, &mut Journal::none())?;
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
@@ -175,7 +172,7 @@ fn millisecond(case: &CaseResult) -> f64 {
 
 /// The values of the figure `name` of all pairs.
 fn figures<'a>(case: &'a CaseResult, name: &'a str) -> impl Iterator<Item = f64> + 'a {
-    let ours = move |figure: &&crate::run::FigureResult| {
+    let ours = move |figure: &&chronoscope_run::FigureResult| {
         figure.name.split_once(' ').is_some_and(|(_, rest)| rest == name)
     };
     case.figures.iter().filter(ours).map(|figure| figure.value)

@@ -5,14 +5,12 @@ use std::fmt::Write;
 use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
-use crate::{
-    case::experiment,
-    cli::List,
-    console::print,
-    machine,
-    report::{Screen, text_table::fold},
-    run::Target,
-};
+use crate::cli::List;
+use chronoscope_base::console::print;
+use chronoscope_engine::case::experiment;
+use chronoscope_machine as machine;
+use chronoscope_report::{Screen, text_table::fold};
+use chronoscope_run::Target;
 
 pub fn execute(list: &List) -> Result<u8> {
     if list.markdown {

@@ -5,7 +5,8 @@ use anyhow::Result;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::{cli::Cli, console};
+use crate::cli::Cli;
+use chronoscope_base::console;
 
 /// Prints the manual page, in roff: the program, then each command.
 pub fn page() -> Result<u8> {

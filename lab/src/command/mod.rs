@@ -3,11 +3,13 @@
 mod baseline;
 mod cache;
 mod capture;
+mod cases;
 mod compare;
 mod demo;
 mod doctor;
 mod explain;
 mod history;
+mod in_turn;
 mod keep;
 mod latency;
 mod list;
@@ -29,10 +31,8 @@ mod until_sure;
 use anyhow::Result;
 
 use self::latency::Transport;
-use crate::{
-    child::supervisor,
-    cli::{Cli, Command},
-};
+use crate::{cli::Cli, cli::Command};
+use chronoscope_child::supervisor;
 
 /// Executes the command of the command line and returns the program's exit status.
 ///

@@ -5,15 +5,15 @@ use std::{sync::atomic::Ordering, time::Instant};
 use anyhow::{Context as _, Result};
 
 use super::keep::Keeper;
-use crate::{
-    cli, console,
-    journal::{CaseForm, Header},
-    observe::{Observed, Question, case},
-    report,
-    run::{Context, SCHEMA},
-    runner::{self, context},
-    signals::{self, INTERRUPTED},
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{
+    journal::CaseForm, journal::Header, observe::Observed, observe::Question, observe::case,
+    runner, runner::context,
 };
+use chronoscope_report as report;
+use chronoscope_run::{Context, SCHEMA};
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     let observed = Observed::of(&Question {
@@ -41,7 +41,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     observed.check()?;
     let header = Header {
         schema: SCHEMA,
-        context: context::now(),
+        context: context::now(REVISION),
         study: String::new().into(),
         titles: vec![String::new().into()],
         notes: Default::default(),
@@ -51,7 +51,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         peers: Vec::new(),
     };
     let mut keeper = Keeper::open(&arguments.keep, &header, output.quiet)?;
-    let mut progress = report::progress::new(output.quiet);
+    let mut progress = crate::progress::new(output.quiet);
     let start = Instant::now();
     let machine = Box::new(observed);
     let outcome =

@@ -13,23 +13,18 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use super::keep;
-use crate::{
-    case::Case,
-    cli, console,
-    fleet::{
-        self,
-        engine::{Engine, Pace, Parts, gather},
-        slurm::{Slurm, Words},
-    },
-    machine,
-    reference::load_file,
-    report,
-    run::{Context, Run},
-    runner::context,
-    signals::INTERRUPTED,
-    store::Store,
-    units::words::hint,
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::Case, fleet, fleet::engine::Engine, fleet::engine::Pace, fleet::engine::Parts,
+    fleet::engine::gather, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
 };
+use chronoscope_machine as machine;
+use chronoscope_report as report;
+use chronoscope_run::{Context, Run};
+use chronoscope_store::{Store, reference::load_file};
+use chronoscope_units::words::hint;
 
 /// The number of shards, unless another is given.
 const SHARDS: u64 = 8;
@@ -67,7 +62,7 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
         console::be_quiet();
     }
     let start = Instant::now();
-    let context = context::now();
+    let context = context::now(REVISION);
     let name = format!("chronoscope-{}", &context.uuid[..8]);
     let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
     let parts = Parts { folder: env::current_dir()?.join(&name), of };

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 
-use crate::{console, machine::serial::labgrid};
+use chronoscope_base::console;
+use chronoscope_machine::serial::labgrid;
 
 /// Gives back all of them that can be.
 ///

@@ -2,14 +2,11 @@
 
 use anyhow::{Result, bail};
 
-use crate::{
-    cli::{self, PrintFormat},
-    reference::Reference,
-    report::{self, plan},
-    statistics::samples_to_claim,
-    store::Store,
-    units::printable,
-};
+use crate::{cli, cli::PrintFormat};
+use chronoscope_report::{self as report, plan};
+use chronoscope_statistics::samples_to_claim;
+use chronoscope_store::{Store, reference::Reference};
+use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Plan) -> Result<u8> {
     let rate = claim(&arguments.claim)?;

@@ -5,12 +5,10 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context as _, Error, Result};
 
 use super::keep::{self, summary};
-use crate::{
-    cli, console,
-    journal::{self, Unfinished},
-    runner,
-    store::{Place, Store},
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_engine::{journal, journal::Unfinished, runner};
+use chronoscope_store::{Place, Store};
 
 /// How long another lab that looks for unfinished runs may hold a journal.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -3,7 +3,12 @@
 use anyhow::{Result, bail};
 
 use super::{demo, run::duration, team};
-use crate::{cli, reference::Reference, report, store::Store, units::printable};
+use chronoscope_engine::study;
+
+use crate::cli;
+use chronoscope_report as report;
+use chronoscope_store::{Store, reference::Reference};
+use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Report) -> Result<u8> {
     if let Some(folder) = &arguments.demo {
@@ -19,7 +24,8 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
     let mut runs = Vec::new();
     for word in &arguments.runs {
         let reference = Reference::try_from(word.as_os_str())?;
-        let (found, run) = reference.load(|| Store::open(&arguments.store.place()?))?;
+        let (found, mut run) = reference.load(|| Store::open(&arguments.store.place()?))?;
+        study::complete(&mut run);
         runs.push((found, run));
     }
     let (format, file) = (arguments.output.format(), arguments.output.output.as_deref());

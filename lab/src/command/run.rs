@@ -12,26 +12,21 @@ use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
 use super::{keep::Keeper, on};
-use crate::{
-    case::{Case, Settings, Vary, experiment},
-    cli, console, doctor,
-    fleet::{self, Number, Plan, label},
-    journal::{CaseForm, Header, PeerForm},
-    machine::{
-        serial::{
-            self,
-            boards::{self, Holding},
-            labgrid,
-        },
-        vm::kernel::{self, Own},
-    },
-    report::{self, Screen, format::JSON},
-    run::{Context, SCHEMA, Shard, Target},
-    runner::{self, How, context, pairs},
-    signals::{self, INTERRUPTED},
-    study::{self, Overrides, Peer, Study},
-    units::{OneLine, words},
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::Case, case::Settings, case::Vary, case::experiment, doctor, fleet, fleet::Number,
+    fleet::Plan, fleet::label, journal::CaseForm, journal::Header, journal::PeerForm, runner,
+    runner::How, runner::context, runner::pairs, study, study::Overrides, study::Peer,
+    study::Study,
 };
+use chronoscope_machine::{
+    serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel, vm::kernel::Own,
+};
+use chronoscope_report::{self as report, Screen, format::JSON};
+use chronoscope_run::{Context, SCHEMA, Shard, Target};
+use chronoscope_units::{OneLine, words};
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if arguments.list {
@@ -124,7 +119,7 @@ fn list(arguments: &cli::Run) -> Result<u8> {
         _ if format.is_json() => serde_json::to_string_pretty(&plan)? + "\n",
         _ if format.is_table() => {
             let screen = Screen::for_output(arguments.output.output.as_deref(), None);
-            report::cases::table(&plan, screen.columns)
+            super::cases::table(&plan, screen.columns)
         }
         _ => bail!("`--list` is printed as a table, or with --format json"),
     };
@@ -139,7 +134,7 @@ fn output_file(arguments: &cli::Run) -> Option<&Path> {
 
 /// The context of a run that starts now, with the name of the machine and the labels.
 fn identified(arguments: &cli::Run) -> Result<Context> {
-    let context = context::now();
+    let context = context::now(REVISION);
     let machine = arguments.machine_name.as_deref().map(label::machine).transpose()?;
     Ok(Context {
         machine: machine.unwrap_or(context.machine),
@@ -211,8 +206,7 @@ impl Prepared {
     /// If a target does not exist, or the results cannot be written or stored.
     fn measure(self, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
         let Self { cases, peers, header, mut keeper } = self;
-        let mut progress =
-            report::progress::new(arguments.output.quiet || arguments.part.is_some());
+        let mut progress = crate::progress::new(arguments.output.quiet || arguments.part.is_some());
         let start = Instant::now();
         let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
         let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use crate::{console, run::json_schema};
+use chronoscope_base::console;
+use chronoscope_run::json_schema;
 
 pub fn execute() -> Result<u8> {
     console::print(&(serde_json::to_string_pretty(&json_schema())? + "\n"))?;

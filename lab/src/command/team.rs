@@ -10,14 +10,12 @@ use std::{
 use anyhow::{Result, bail};
 
 use super::history::Filter;
-use crate::{
-    cli, console,
-    http::{Answer, Server},
-    report::{self, html::team},
-    signals,
-    store::{CaseRow, Store},
-    units::printable,
-};
+use crate::{cli, http::Answer, http::Server};
+use chronoscope_base::{console, signals};
+use chronoscope_report::{self as report, html::team};
+use chronoscope_run::history::CaseRow;
+use chronoscope_store::Store;
+use chronoscope_units::printable;
 
 /// The folder of the files, unless another is given.
 const FOLDER: &str = "chronoscope-history";

@@ -2,14 +2,11 @@
 
 use anyhow::{Result, bail};
 
-use crate::{
-    cli, console,
-    reference::Reference,
-    report,
-    run::{CaseResult, Run},
-    store::Store,
-    timeline::Timeline,
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_report::{self as report, timeline::Timeline};
+use chronoscope_run::{CaseResult, Run};
+use chronoscope_store::{Store, reference::Reference};
 
 pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     let reference = Reference::try_from(arguments.run.as_os_str())?;

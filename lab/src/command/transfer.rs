@@ -11,14 +11,12 @@ use anyhow::{Error, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::history::Filter;
-use crate::{
-    cli, console, digest,
-    reference::{self, MAX_FILE, Reference},
-    report,
-    run::Run,
-    store::Store,
-    units::file,
-};
+use crate::cli;
+use chronoscope_base::{console, digest};
+use chronoscope_report as report;
+use chronoscope_run::Run;
+use chronoscope_store::{Store, reference, reference::MAX_FILE, reference::Reference};
+use chronoscope_units::file;
 
 /// Writes runs, each as one line of JSON. A run that cannot be read is named, and the others are
 /// written.

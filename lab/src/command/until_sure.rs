@@ -1,16 +1,16 @@
 //! `compare --until-sure`: pairs are added until every case is settled, or a time is over. Each look
 //! at the results spends a share of the error rate, so that looking often finds nothing that is not
-//! there ([`statistics::sequential`](crate::statistics::sequential)).
+//! there ([`statistics::sequential`](chronoscope_statistics::sequential)).
 
 use std::time::{Duration, Instant};
 
-use crate::{
-    comparison::{self, Finding, How, Line, Pair},
-    run::CaseResult,
-    statistics::sequential,
-    units::rough_time,
-    variant,
+use chronoscope_engine::variant;
+use chronoscope_report::{
+    comparison, comparison::Finding, comparison::How, comparison::Line, comparison::Pair,
 };
+use chronoscope_run::CaseResult;
+use chronoscope_statistics::sequential;
+use chronoscope_units::rough_time;
 
 /// A comparison that goes on.
 pub struct UntilSure<'a> {
@@ -82,12 +82,9 @@ fn is_settled(lines: &[Line]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        comparison::{History, Judge},
-        run::sample,
-        study::{self, Overrides},
-        variant::Variant,
-    };
+    use chronoscope_engine::{study, study::Overrides, variant::Variant};
+    use chronoscope_report::{comparison::History, comparison::Judge};
+    use chronoscope_run::sample;
 
     /// A case with so many repetitions, which scatter by this share.
     fn case(repetitions: usize, scale: f64, scatter: f64) -> CaseResult {
@@ -97,7 +94,7 @@ mod tests {
             // Scattered, and different in each repetition.
             let place = (index * 7 % 11) as f64 / 11.0 - 0.45;
             let p50 = 1000.0 * scale * (1.0 + scatter * place);
-            crate::run::Repetition { p50, p99: None, p999: None, ..first }
+            chronoscope_run::Repetition { p50, p99: None, p999: None, ..first }
         });
         case.series[0].by_repetition = each.collect();
         case.repetitions = repetitions;
@@ -121,6 +118,7 @@ mod tests {
             history: &history,
             conditions: &[],
             look: None,
+            in_turn: |_, _| None,
         };
         let slower = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.5, 0.02)];
         let open = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.0, 0.5)];

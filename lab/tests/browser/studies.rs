@@ -11,7 +11,7 @@ use crate::devtools::{
     Page,
     picture::{CHARTS, Picture},
 };
-use chronoscope::study::{self, Overrides};
+use chronoscope_engine::{study, study::Overrides};
 use serde_json::json;
 
 /// The widths in pixels of a phone, a small window and a large one.

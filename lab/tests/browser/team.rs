@@ -7,10 +7,8 @@ use std::{
     thread,
 };
 
-use chronoscope::{
-    run::{Run, sample},
-    store::{Place, Store},
-};
+use chronoscope_run::{Run, sample};
+use chronoscope_store::{Place, Store};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 // Each test program uses its own part of this module.
 #![allow(dead_code)]
 
-use chronoscope::capture::{Capture, Channel, Sampling, Tick};
+use chronoscope_capture::{Capture, Channel, Sampling, Tick};
 use serde_json::{Value, json};
 
 /// Samples of an interrupt's handler: `samples` pulses of D0, 12 to 49 cycles wide, each started by

@@ -9,7 +9,8 @@ use std::{
     process::Command,
 };
 
-use chronoscope::{report::perfetto, run::CaseResult, timeline::Timeline};
+use chronoscope_report::{perfetto, timeline::Timeline};
+use chronoscope_run::CaseResult;
 use serde_json::{Value, json};
 
 use crate::common::run;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope::journal::{self, Unfinished};
+use chronoscope_engine::{journal, journal::Unfinished};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 

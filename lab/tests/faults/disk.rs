@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use chronoscope::store::{Place, Store};
+use chronoscope_store::{Place, Store};
 
 use crate::{
     common::Answer,

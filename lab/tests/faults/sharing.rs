@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope::store::{Place, Store};
+use chronoscope_store::{Place, Store};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 

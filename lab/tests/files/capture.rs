@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, process::Command};
 
 use crate::captures::{binary, csv, signal, sr, vcd};
 use crate::common::{Answer, Folder, chronoscope, run};
-use chronoscope::capture::{Analyser, Capture, Sampling};
+use chronoscope_capture::{Analyser, Capture, Sampling};
 use serde_json::Value;
 
 fn measure(arguments: &[&str]) -> Answer {

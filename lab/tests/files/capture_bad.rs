@@ -8,7 +8,7 @@ use std::{
 
 use crate::captures::{binary, csv, signal, sr, vcd};
 use crate::common::{Answer, Folder, chronoscope, program_path};
-use chronoscope::capture::Sampling;
+use chronoscope_capture::Sampling;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 fn measure(arguments: &[&str]) -> Answer {

@@ -2,13 +2,11 @@
 //! survives being stored.
 
 use crate::common::effort;
-use chronoscope::{
-    case::{Case, Plan, expand, experiment},
-    observation::Observation,
-    run::{CaseResult, Target},
-    stream::Decoder,
-    study::{self, Overrides},
+use chronoscope_engine::{
+    case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
+    stream::Decoder, study, study::Overrides,
 };
+use chronoscope_run::{CaseResult, Target};
 use chronoscope_suite::{
     Reason,
     wire::{

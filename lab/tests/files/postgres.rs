@@ -11,10 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope::{
-    run::{Run, sample},
-    store::{Place, Store, Which},
-};
+use chronoscope_run::{Run, sample};
+use chronoscope_store::{Place, Store, Which};
 
 use crate::common::{Answer, Folder, SHORT, effort, program, run};
 

@@ -14,11 +14,12 @@ use std::{
 use crate::common::{
     Answer, Folder, chronoscope, copy_program, frames, program, program_path, run,
 };
-use chronoscope::{
-    journal::{Header, Journal, MadeForm, Pair, PairOutcome, Recorded},
-    report::capture_files,
-    run::{Run, names::CAPTURE},
+use chronoscope_engine::{
+    journal::Header, journal::Journal, journal::MadeForm, journal::Pair, journal::PairOutcome,
+    journal::Recorded,
 };
+use chronoscope_report::capture_files;
+use chronoscope_run::{Run, names::CAPTURE};
 use chronoscope_suite::wire::{self, Domain, Evidence, Record, Sample, Samples, Series, Unit};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -408,7 +409,7 @@ fn a_journal_runs_nothing() {
         "published": [],
     });
     let header: Header = serde_json::from_value(json!({
-        "schema": chronoscope::run::SCHEMA, "context": hostile_run()["context"], "study": "../../evil",
+        "schema": chronoscope_run::SCHEMA, "context": hostile_run()["context"], "study": "../../evil",
         "titles": ["../../evil"], "notes": "", "keep_samples": false, "cases": [case],
         "peers": [{ "result": result, "repeat": 2, "duration": null, "is_given_up": false }],
     }))

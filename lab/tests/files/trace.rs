@@ -5,7 +5,8 @@ use std::fs;
 use crate::common::{Answer, Folder, chronoscope};
 use crate::pins;
 use crate::timeline::{FTRACE, Shown, case, perfetto_of, read, read_twice, series, wall};
-use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
+use chronoscope_report::{timeline::Timeline, vcd};
+use chronoscope_run::CaseResult;
 use serde_json::{Value, json};
 
 fn run_of(cases: &[Value]) -> String {
@@ -171,7 +172,7 @@ fn a_board_s_instruments_are_pins_and_functions() {
     assert!(!tracks.iter().any(|track| track.name == "D1"), "a pin that never rises");
     let dump = folder.path("run.vcd");
     trace(&file, &["-q", "-o", &dump, "--format", "vcd", "--case", "1"]).exits(0);
-    let ours = chronoscope::capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
+    let ours = chronoscope_capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
     // Channels that are not pins, such as texts, are ignored.
     let pulses =
         ours.unwrap().channels.into_iter().find(|channel| channel.name.ends_with("D0")).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::common::effort;
 use crate::timeline::{FTRACE, case, perfetto_of, read, series, wall};
-use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
+use chronoscope_report::{timeline::Timeline, vcd};
+use chronoscope_run::CaseResult;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 

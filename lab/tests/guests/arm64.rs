@@ -1,7 +1,7 @@
 //! Guests with a 64-bit Arm, which every host emulates: the same experiments, and the same bytes.
 
 use crate::common::{Folder, chronoscope};
-use chronoscope::cache::{Cache, KERNELS};
+use chronoscope_base::{cache::Cache, cache::KERNELS};
 use serde_json::Value;
 
 const TARGETS: &str = "linux-voluntary@vm-arm64,linux-rt@vm-arm64";

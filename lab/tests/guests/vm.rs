@@ -1,7 +1,7 @@
 //! The machine `vm`: Linux in QEMU. The figures are exact, so tests compare numbers.
 
 use crate::common::{Folder, chronoscope, medians_by_repetition, program, run};
-use chronoscope::cache::{Cache, KERNELS};
+use chronoscope_base::{cache::Cache, cache::KERNELS};
 use serde_json::Value;
 
 /// The cases of a run, as JSON.

@@ -1,4 +1,4 @@
-//! The file `index.json` beside the images. The lab reads it (`lab/src/machine/images.rs`).
+//! The file `index.json` beside the images. The lab reads it (`lab/machine/src/images.rs`).
 
 use std::{
     env, fmt,

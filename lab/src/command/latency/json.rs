@@ -9,11 +9,9 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 
 use super::millisecond;
-use crate::{
-    cli::{self, LatencyMode},
-    run::CaseResult,
-    statistics::rank,
-};
+use crate::{cli, cli::LatencyMode};
+use chronoscope_run::CaseResult;
+use chronoscope_statistics::rank;
 
 /// The part of the command line that the output depends on.
 pub struct Form {

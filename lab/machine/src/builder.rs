@@ -1,0 +1,156 @@
+//! The program that builds the images of targets: `xtask`, beside the lab's own program.
+//!
+//! Cargo builds nothing again that is up to date. `cargo xtask` in the repository runs the same
+//! program by hand.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, PoisonError},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::setup;
+use chronoscope_base::{console, signals};
+use chronoscope_child as child;
+
+/// Variables that are meant for the lab's own build, and not for the images.
+const FOREIGN: [&str; 4] =
+    ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"];
+
+/// The folder of the lab's own program.
+///
+/// # Errors
+/// The system does not tell where the program is.
+pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
+    let program = env::current_exe().context("where am I?")?;
+    // Cargo puts test programs one folder deeper, into `deps`.
+    let folder = program.parent().filter(|folder| !folder.ends_with("deps"));
+    Ok(folder.or(program.ancestors().nth(2)).unwrap_or(Path::new(".")).to_owned())
+}
+
+/// The path of a program that is built with the lab's own, next to it.
+///
+/// # Errors
+/// It is not there.
+pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
+    let folder = folder_of_the_lab()?;
+    let path = folder.join(name);
+    if !path.is_file() {
+        bail!(
+            "{name} is not in {}: in a checkout, build the whole workspace; otherwise install the \
+             Debian package or the tarball, which have all (docs/install.md), or for linux@host \
+             alone run `cargo install chronoscope-linux`",
+            folder.display()
+        );
+    }
+    Ok(path)
+}
+
+/// Returns whether a program is there: a path, or in a folder of PATH.
+pub fn is_installed(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Joining a path that starts at the root leaves that path.
+    program.contains('/') && Path::new(program).is_file()
+        || env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Runs `xtask` with these arguments, which build `what` into the folder `target`.
+///
+/// # Errors
+/// The builder is absent, or as [`run`].
+pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()> {
+    let mut builder = Command::new(beside_the_lab("xtask")?);
+    let retry = format!("cargo xtask {}", arguments.join(" "));
+    run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
+}
+
+/// Installs the Debian package of a peer's tool, a step of set-up. It is tried once for each
+/// package; a program without its builder leaves it to the user.
+///
+/// # Errors
+/// The package cannot be installed; the message has the reason and the remedy.
+pub fn install_peer(package: &str) -> Result<()> {
+    static TRIED: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
+    let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
+    let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
+    let failure = tried
+        .entry(package.to_owned())
+        .or_insert_with(|| install(&xtask, package).err().map(|error| format!("{error:#}")));
+    failure.clone().map_or(Ok(()), |failure| Err(anyhow!("{failure}")))
+}
+
+fn install(xtask: &Path, package: &str) -> Result<()> {
+    let mut installer = Command::new(xtask);
+    installer.args(["packages", &format!("peer-{package}")]);
+    let what = format!("installing {package}");
+    let output =
+        setup::step(&what, || child::output_and_tell(&mut installer, signals::stop(), pass_on))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(anyhow!("{}", complaint(&output.stderr)))
+}
+
+/// Runs a builder that makes `what`, a step of set-up. The lines that it has for the user are
+/// printed as they come. If it fails, its output is written to a log in the folder `target`.
+///
+/// # Errors
+/// The build failed; the message has the most telling line of its output, the log's path and the
+/// command `retry`.
+pub(super) fn run(builder: &mut Command, target: &Path, what: &str, retry: &str) -> Result<()> {
+    for name in FOREIGN {
+        builder.env_remove(name);
+    }
+    let what = format!("building {what}");
+    let output = setup::step(&what, || child::output_and_tell(builder, signals::stop(), pass_on))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = [output.stdout.as_slice(), &output.stderr].concat();
+    let remedy = setup::remedy(&target.join("set-up"), &what, &words, retry);
+    Err(anyhow!("{} ({remedy})", complaint(&output.stderr)))
+}
+
+/// Prints a line of a builder's standard error that is meant for the user, such as one about a
+/// package manager that is waited for.
+fn pass_on(line: &str) {
+    if let Some(text) = line.strip_prefix("chronoscope: ") {
+        console::note(text);
+    }
+}
+
+/// The most telling line of a failed build's standard error: that of a build script, cargo's first
+/// error, or the last line.
+fn complaint(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let is_error = |line: &&str| line.starts_with("error");
+    // Cargo shows the output of a failed build script below its own error, further to the right.
+    let script = text.split_once("--- stderr").map_or("", |(_, script)| script);
+    let script = script.lines().map(str::trim_start).find(is_error);
+    script.or(lines().find(is_error)).or(lines().next_back()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    #[test]
+    fn the_most_telling_line_is_shown() {
+        let script = "error: failed to run custom build command for `mine`\n\nCaused by:\n  \
+                      process didn't exit successfully\n  --- stdout\n  cargo:x\n\n  --- stderr\n  \
+                      warning: a\n  error: set MINE_DIR\n";
+        assert_eq!(complaint(script.as_bytes()), "error: set MINE_DIR");
+        let cargo = "   Compiling a\nerror[E0425]: cannot find\nerror: could not compile\n";
+        assert_eq!(complaint(cargo.as_bytes()), "error[E0425]: cannot find");
+        // A build script that fails without a line of this kind.
+        let silent = "error: failed to run custom build command\n  --- stderr\n  oh\n";
+        assert_eq!(complaint(silent.as_bytes()), "error: failed to run custom build command");
+        assert_eq!(complaint(b"killed\n\n"), "killed");
+        assert_eq!(complaint(b""), "");
+    }
+}

@@ -1,0 +1,71 @@
+//! The parts of the worst samples of a series: of a late task's wait for its timer, the moments on
+//! its way; of a gap in `noise`, the holders of the processor. A report draws them.
+
+use super::{
+    account::{CLASSES, Noises},
+    schedule::Record,
+    split, timerlat,
+    window::{Taken, Window},
+};
+use chronoscope_run::{CaseResult, SeriesResult};
+
+/// The longest samples of a repetition, each divided into parts.
+#[derive(Debug, PartialEq)]
+pub struct Parts {
+    /// The sentence's subject: where the parts come from.
+    pub source: &'static str,
+    pub names: &'static [&'static str],
+    /// The start of each sample since the repetition's first one, and the lengths of its parts, in
+    /// the unit of the series; the longest sample first.
+    pub rows: Vec<(f64, Vec<f64>)>,
+}
+
+/// The parts of at most `most` samples of the repetition with the worst one: of the series, and of
+/// the kernel's tracer timerlat where it ran beside a wait for a timer. Empty unless the case has a
+/// trace of the kernel that shows some.
+pub fn of(case: &CaseResult, series: &SeriesResult, most: usize) -> Vec<Parts> {
+    let both = || {
+        let taken = Taken::with_worst(case, series)?;
+        let record = Record::of(case, series, &taken)?;
+        let timerlat = split::fits(case).then(|| of_timerlat(&record, most)).flatten();
+        Some([of_series(case, &taken, &record, most), timerlat])
+    };
+    both().into_iter().flatten().flatten().collect()
+}
+
+fn of_timerlat(record: &Record<'_>, most: usize) -> Option<Parts> {
+    let mut samples = timerlat::samples(record);
+    samples.sort_by(|one, other| other.thread.total_cmp(&one.thread));
+    samples.truncate(most);
+    let row = |it: &timerlat::Latency| {
+        let parts = [it.interrupt, it.thread - it.interrupt].map(|ns| ns.max(0.0) / record.ns);
+        (record.since_first(it.at - it.thread), parts.to_vec())
+    };
+    let rows: Vec<_> = samples.iter().map(row).collect();
+    let (source, names) = (timerlat::SOURCE, &timerlat::PARTS);
+    (!rows.is_empty()).then_some(Parts { source, names, rows })
+}
+
+fn of_series(case: &CaseResult, taken: &Taken, record: &Record<'_>, most: usize) -> Option<Parts> {
+    let mut windows: Vec<Window> = taken.windows.clone();
+    windows.sort_by(|one, other| other.length.total_cmp(&one.length));
+    windows.truncate(most);
+    let rows = |parts: &dyn Fn(Window) -> Option<Vec<f64>>| -> Vec<(f64, Vec<f64>)> {
+        let row = |window: &Window| Some((window.start, parts(*window)?));
+        windows.iter().filter_map(row).collect()
+    };
+    let scaled = |ns: &[f64]| ns.iter().map(|ns| ns / record.ns).collect::<Vec<_>>();
+    let parts = if split::fits(case) {
+        let moments = split::Moments::read(record.text, record.cpu)?;
+        let rows = rows(&|window| Some(scaled(&moments.split(record.span(&window))?)));
+        Parts { source: split::SOURCE, names: &split::PARTS, rows }
+    } else if case.experiment == "noise" {
+        let noises = Noises::read(record)?;
+        let covered = |span| noises.covers(span).then(|| noises.of(span));
+        let rows = rows(&|window| Some(scaled(&covered(record.span(&window))?)));
+        Parts { source: noises.source(), names: &CLASSES, rows }
+    } else {
+        return None;
+    };
+    (!parts.rows.is_empty()).then_some(parts)
+}

@@ -1,0 +1,43 @@
+//! Turns PostgreSQL's errors into messages that name the store and the remedy.
+
+use anyhow::{Error, anyhow};
+use postgres::error::SqlState;
+
+use super::cause;
+use chronoscope_units::printable;
+
+/// Returns the server's or the client's error as a message with the store's name and the remedy.
+pub fn explain(name: &str, error: &postgres::Error) -> Error {
+    let said = match error.as_db_error() {
+        Some(error) => printable(error.message()),
+        None => printable(&cause(error).to_string()),
+    };
+    let what = match error.code() {
+        Some(&(SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION)) => {
+            format!("refuses its user ({said}): set PGPASSWORD, or name another user in --store")
+        }
+        Some(&SqlState::UNDEFINED_DATABASE) => {
+            format!("does not exist ({said}): create it with createdb, or name another in --store")
+        }
+        Some(&(SqlState::INSUFFICIENT_PRIVILEGE | SqlState::READ_ONLY_SQL_TRANSACTION)) => format!(
+            "refuses this ({said}): its owner grants the right (docs/many-machines.md), or name another store with --store"
+        ),
+        Some(&(SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED)) => {
+            format!("is held by another program ({said}): try again")
+        }
+        Some(&(SqlState::DISK_FULL | SqlState::OUT_OF_MEMORY)) => {
+            format!("has no room left ({said}): ask who keeps the server")
+        }
+        Some(&(SqlState::TOO_MANY_CONNECTIONS | SqlState::CANNOT_CONNECT_NOW)) => {
+            format!("takes no connection now ({said}): try again")
+        }
+        Some(&(SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN)) => {
+            format!("ended the connection ({said}): start the server, and try again")
+        }
+        Some(_) => format!("cannot be used ({said}): name another with --store"),
+        None => format!(
+            "cannot be reached ({said}): start the server, or name another store with --store"
+        ),
+    };
+    anyhow!("the store {name} {what}")
+}
