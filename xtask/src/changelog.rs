@@ -71,7 +71,7 @@ fn check(root: &Path) -> Result<()> {
 /// A file of the folder.
 struct Fragment {
     name: String,
-    /// The place of its kind in [`KINDS`].
+    /// The index of the kind in [`KINDS`].
     kind: usize,
     /// The entry, without a bullet and without the end of the line.
     entry: String,
