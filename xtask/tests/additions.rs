@@ -75,7 +75,7 @@ fn examples(page: &str) -> Vec<Example<'_>> {
 fn changed(root: &Path, examples: &[Example<'_>]) -> BTreeMap<PathBuf, String> {
     let mut texts = BTreeMap::<PathBuf, String>::new();
     for Example { file, place, code } in examples {
-        let path = today(root, file);
+        let path = PathBuf::from(file);
         let read = || fs::read_to_string(root.join(&path)).unwrap_or_default();
         let text = texts.entry(path.clone()).or_insert_with(read);
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -98,23 +98,6 @@ fn changed(root: &Path, examples: &[Example<'_>]) -> BTreeMap<PathBuf, String> {
         *text = lines.concat();
     }
     texts
-}
-
-/// The path of a file as long as the lab is one crate; the pages have the paths in its crates.
-fn today(root: &Path, file: &str) -> PathBuf {
-    const PLACES: [(&str, &str, &str); 8] = [
-        ("lab/report", "lab/report/src/lib.rs", "lab/src/report/mod.rs"),
-        ("lab/report", "lab/report/src/", "lab/src/report/"),
-        ("lab/report", "lab/report", "lab/src/report"),
-        ("lab/machine", "lab/machine/src/lib.rs", "lab/src/machine/mod.rs"),
-        ("lab/machine", "lab/machine/src/", "lab/src/machine/"),
-        ("lab/machine", "lab/machine", "lab/src/machine"),
-        ("lab/engine", "lab/engine", "lab"),
-        ("lab/run/src/judge.rs", "lab/run/src/judge", "lab/src/judge"),
-    ];
-    let mut places = PLACES.iter().filter(|(future, ..)| !root.join(future).exists());
-    let place = places.find_map(|(_, from, to)| Some(format!("{to}{}", file.strip_prefix(from)?)));
-    place.unwrap_or_else(|| file.to_owned()).into()
 }
 
 /// Makes `copy` a copy of the folder `root` whose `files` are real, with these texts, and in which
@@ -241,7 +224,7 @@ fn every_file_that_the_pages_name_exists() {
         let text = fs::read_to_string(root.join(page)).unwrap();
         let named = named(&text, &own);
         assert!(named.len() > 10, "{page}: {named:?}");
-        let lost = named.into_iter().filter(|file| !root.join(today(root, file)).exists());
+        let lost = named.into_iter().filter(|file| !root.join(file).exists());
         missing.extend(lost.map(|file| format!("{page}: {file}")));
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
