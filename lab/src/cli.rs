@@ -99,9 +99,6 @@ pub enum Command {
     /// Merge the runs of shards (`run --shard`), or of one study on several machines, into one run.
     #[command(after_help = MERGE_HELP)]
     Merge(Merge),
-    /// Show the store over time to a browser on this machine, as `report --history` does, and each
-    /// run. Nothing can be changed.
-    Serve(Serve),
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
     /// Store the runs of files. A run that the store has already, by its UUID, changes nothing.
@@ -368,7 +365,8 @@ pub struct Report {
     )]
     pub demo: Option<PathBuf>,
     /// Show the store over time instead: each case on each machine, with changes and runs outside of
-    /// their bands, as files for any web server, in the folder of -o [default: chronoscope-history].
+    /// their bands, and a page for each run, as files for any web server, in the folder of -o
+    /// [default: chronoscope-history].
     #[arg(
         long,
         conflicts_with_all = ["runs", "extrapolate", "demo", "format", "full", "evidence", "explain"]
@@ -509,20 +507,6 @@ pub struct Filter {
     /// Only runs with this label.
     #[arg(long, value_name = "NAME=VALUE")]
     pub label: Option<String>,
-}
-
-#[derive(Args)]
-pub struct Serve {
-    /// The port; 0 for any that is free.
-    #[arg(long, value_name = "N", default_value_t = 8577)]
-    pub port: u16,
-    #[command(flatten)]
-    pub filter: Filter,
-    /// Show only the newest N runs.
-    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: u32,
-    #[command(flatten)]
-    pub store: Store,
 }
 
 #[derive(Args)]
@@ -769,14 +753,24 @@ pub fn parse() -> Result<Cli> {
         }
         let what = one_line(&error.to_string());
         match error.kind() {
-            ErrorKind::InvalidSubcommand => anyhow!("{}", with_run(&what, &word)),
+            ErrorKind::InvalidSubcommand => anyhow!("{}", unknown_command(&what, &word)),
             _ => anyhow!("{what}"),
         }
     })
 }
 
-/// The complaint about an unknown subcommand; one that names a study or an experiment lacks `run`.
-fn with_run(complaint: &str, word: &str) -> String {
+/// Commands of earlier versions, each with the message that names its replacement.
+const DROPPED: [(&str, &str); 1] = [(
+    "serve",
+    "`serve` was dropped: `chronoscope report --history -o FOLDER` writes the same pages as files",
+)];
+
+/// The complaint about an unknown subcommand. A dropped one names its replacement; one that is a
+/// study or an experiment lacks `run`.
+fn unknown_command(complaint: &str, word: &str) -> String {
+    if let Some((_, message)) = DROPPED.iter().find(|(dropped, _)| *dropped == word) {
+        return (*message).to_owned();
+    }
     let kind = if study::names().any(|name| name == word) {
         "a study"
     } else if experiments::find(word).is_some() {

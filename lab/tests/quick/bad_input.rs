@@ -88,6 +88,8 @@ fn the_command_line() {
         (&["run", "switch", "-o", "/nonexistent/x"], "cannot write /nonexistent/x"),
         (&["run", "--study", "quik"], "there is no study `quik`; did you mean `quick`?"),
         (&["run", "--study", "zebra"], "the studies are microcontrollers, p1-"),
+        (&["serve"], "`serve` was dropped: `chronoscope report --history -o FOLDER` writes"),
+        (&["serve", "--port", "0"], "`serve` was dropped: "),
         (&["quick"], "`quick` is a study: `chronoscope run quick` runs it"),
         (&["switch"], "`switch` is an experiment: `chronoscope run switch` runs it"),
         (&["run", "--study", "./quick"], "no such file"),
