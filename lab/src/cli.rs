@@ -4,7 +4,9 @@ use std::{env, ffi::OsString, path::PathBuf, process, sync::LazyLock, thread};
 
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
-use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum, error::ContextKind, error::ContextValue, error::ErrorKind,
+};
 
 use chronoscope_engine::study;
 use chronoscope_report::{
@@ -349,10 +351,6 @@ pub struct Report {
     /// A number, last, last-1, or a JSON file; several for a page.
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<OsString>,
-    /// Add the maximum of a longer run, by a model: hour, day, week, or a time (a number and s, m, h
-    /// or d). Needs a run with --samples.
-    #[arg(long, value_name = "TIME")]
-    pub extrapolate: Option<String>,
     /// Show recorded runs instead: make a folder [default: chronoscope-demo] with a store, a page
     /// and a comparison, and print an answer and a history. Nothing is measured.
     #[arg(
@@ -361,7 +359,7 @@ pub struct Report {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "chronoscope-demo",
-        conflicts_with_all = ["runs", "extrapolate", "format", "output", "store", "full", "evidence", "explain"]
+        conflicts_with_all = ["runs", "format", "output", "store", "full", "evidence", "explain"]
     )]
     pub demo: Option<PathBuf>,
     /// Show the store over time instead: each case on each machine, with changes and runs outside of
@@ -369,7 +367,7 @@ pub struct Report {
     /// [default: chronoscope-history].
     #[arg(
         long,
-        conflicts_with_all = ["runs", "extrapolate", "demo", "format", "full", "evidence", "explain"]
+        conflicts_with_all = ["runs", "demo", "format", "full", "evidence", "explain"]
     )]
     pub history: bool,
     #[command(flatten)]
@@ -754,22 +752,38 @@ pub fn parse() -> Result<Cli> {
         let what = one_line(&error.to_string());
         match error.kind() {
             ErrorKind::InvalidSubcommand => anyhow!("{}", unknown_command(&what, &word)),
+            ErrorKind::UnknownArgument => match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(flag)) => anyhow!("{}", dropped(flag).unwrap_or(&what)),
+                _ => anyhow!("{what}"),
+            },
             _ => anyhow!("{what}"),
         }
     })
 }
 
-/// Commands of earlier versions, each with the message that names its replacement.
-const DROPPED: [(&str, &str); 1] = [(
-    "serve",
-    "`serve` was dropped: `chronoscope report --history -o FOLDER` writes the same pages as files",
-)];
+/// Commands and flags of earlier versions, each with the message that names its replacement.
+const DROPPED: [(&str, &str); 2] = [
+    (
+        "serve",
+        "`serve` was dropped: `chronoscope report --history -o FOLDER` writes the same pages as files",
+    ),
+    (
+        "--extrapolate",
+        "`--extrapolate` was dropped: no recording passed the gates of its model; `report --full` \
+         says by rank how soon a longer run exceeds the maximum",
+    ),
+];
+
+/// The message of [`DROPPED`] about a command or a flag.
+fn dropped(word: &str) -> Option<&'static str> {
+    DROPPED.iter().find(|(dropped, _)| *dropped == word).map(|(_, message)| *message)
+}
 
 /// The complaint about an unknown subcommand. A dropped one names its replacement; one that is a
 /// study or an experiment lacks `run`.
 fn unknown_command(complaint: &str, word: &str) -> String {
-    if let Some((_, message)) = DROPPED.iter().find(|(dropped, _)| *dropped == word) {
-        return (*message).to_owned();
+    if let Some(message) = dropped(word) {
+        return message.to_owned();
     }
     let kind = if study::names().any(|name| name == word) {
         "a study"

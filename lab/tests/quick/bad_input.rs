@@ -90,6 +90,8 @@ fn the_command_line() {
         (&["run", "--study", "zebra"], "the studies are microcontrollers, p1-"),
         (&["serve"], "`serve` was dropped: `chronoscope report --history -o FOLDER` writes"),
         (&["serve", "--port", "0"], "`serve` was dropped: "),
+        (&["report", "--extrapolate", "day"], "`--extrapolate` was dropped: no recording"),
+        (&["report", "1", "--extrapolate=1h"], "`--extrapolate` was dropped: "),
         (&["quick"], "`quick` is a study: `chronoscope run quick` runs it"),
         (&["switch"], "`switch` is an experiment: `chronoscope run switch` runs it"),
         (&["run", "--study", "./quick"], "no such file"),
