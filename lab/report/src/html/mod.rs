@@ -16,7 +16,6 @@ mod growth;
 mod heat;
 mod histogram;
 mod ladder;
-mod levels;
 mod overview;
 mod panel;
 mod parts;
@@ -44,7 +43,7 @@ mod trend;
 mod waveform;
 
 use self::{panel::Subject, text::escape};
-use crate::{extrapolation::Extrapolated, table::conditions};
+use crate::table::conditions;
 use chronoscope_run::{Run, Status};
 
 const STYLE: &str = include_str!("page.css");
@@ -52,16 +51,6 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Renders the page of one run, or of several named runs side by side.
 pub fn render(runs: &[(String, &Run)]) -> String {
-    render_with(runs, "")
-}
-
-/// Renders the page of one run with its extrapolated maxima. `words` name the horizon.
-pub fn render_extrapolated(run: &Run, found: &[Extrapolated<'_>], words: &str) -> String {
-    render_with(&[(String::new(), run)], &levels::section(found, words))
-}
-
-/// Renders a page with a further section, which follows the contents.
-fn render_with(runs: &[(String, &Run)], first: &str) -> String {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
     let mut experiments: Vec<&str> = Vec::new();
@@ -71,7 +60,7 @@ fn render_with(runs: &[(String, &Run)], first: &str) -> String {
         }
     }
     if let [(_, run)] = runs {
-        return of_one(run, &subjects, &experiments, first);
+        return of_one(run, &subjects, &experiments);
     }
     let title = runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", ");
     let overview: String =
@@ -90,7 +79,7 @@ fn render_with(runs: &[(String, &Run)], first: &str) -> String {
         &title,
         &heading(&title),
         &format!(
-            "<div class=\"overview\">\n{overview}</div>\n{}{first}{sections}{proofs}{rest}",
+            "<div class=\"overview\">\n{overview}</div>\n{}{sections}{proofs}{rest}",
             contents(&experiments)
         ),
     )
@@ -111,11 +100,11 @@ fn contents(experiments: &[&str]) -> String {
 }
 
 /// The page of one run: the answer, and everything else folded.
-fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str], first: &str) -> String {
+fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str]) -> String {
     let (title, answer) = answer::html(run);
     let sections: String =
         experiments.iter().map(|experiment| section::html(experiment, subjects)).collect();
-    let series = format!("{}{first}{sections}{}", contents(experiments), peers::html("", run));
+    let series = format!("{}{sections}{}", contents(experiments), peers::html("", run));
     let count = answer::count(run);
     let (held, cases) = held(run);
     let evidence = match cases {
