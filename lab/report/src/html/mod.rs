@@ -18,6 +18,8 @@ mod histogram;
 mod ladder;
 mod levels;
 mod overview;
+#[cfg(test)]
+mod pages_test;
 mod panel;
 mod parts;
 mod peers;
