@@ -1,12 +1,13 @@
 //! Return-level charts: the value that is reached once in a given time by the model of
 //! `report --extrapolate`, its upper limit, and the peaks that it was fitted to.
 
+use maud::{Markup, html};
+
 use super::{
     figure::Figure,
     frame::{Axis, draw, x_range, y_range},
     overview::list,
     scale::Scale,
-    text::escape,
 };
 use crate::{
     extrapolation::CAVEAT, extrapolation::Extrapolated, extrapolation::lasting,
@@ -17,25 +18,26 @@ use chronoscope_units::show;
 
 /// The page's section: a chart for each series with a limit, and the reasons for the others. Empty
 /// without a series. `words` name the horizon.
-pub fn section(extrapolated: &[Extrapolated<'_>], words: &str) -> String {
-    if extrapolated.is_empty() {
-        return String::new();
-    }
-    let (mut charts, mut reasons) = (String::new(), String::new());
+pub fn section(extrapolated: &[Extrapolated<'_>], words: &str) -> Markup {
+    let (mut charts, mut reasons) = (Vec::new(), Vec::new());
     for one in extrapolated {
         let model = one.result.as_ref().ok().and_then(|found| found.model.as_ref());
         let failed = one.reasons();
         match model.filter(|_| failed.is_empty()) {
-            Some(model) => charts.push_str(&figure(one, model, words).html()),
-            None => reasons.push_str(&format!("{}: {}\n", one.name(), failed.join("; "))),
+            Some(model) => charts.push(figure(one, model, words)),
+            None => reasons.push(format!("{}: {}", one.name(), failed.join("; "))),
         }
     }
-    format!(
-        "<section class=\"extrapolation\">\n<h2>The maximum of {}</h2>\n<p class=\"facts\">{CAVEAT}</p>\n\
-         <div class=\"charts\">\n{charts}</div>\n{}</section>\n",
-        escape(words),
-        list("reasons", "No extrapolation", &reasons),
-    )
+    html! {
+        @if !extrapolated.is_empty() {
+            section.extrapolation {
+                h2 { "The maximum of " (words) }
+                p.facts { (CAVEAT) }
+                div.charts { @for chart in charts { (chart.html()) } }
+                (list("reasons", "No extrapolation", reasons))
+            }
+        }
+    }
 }
 
 fn figure(one: &Extrapolated<'_>, model: &Model, words: &str) -> Figure {
@@ -119,17 +121,17 @@ mod tests {
         let mut run = sample::run();
         run.cases.truncate(1);
         run.cases[0].series.truncate(1);
-        let refused = section(&extrapolation::of(&run, 60.0), "a <day>");
+        let refused = section(&extrapolation::of(&run, 60.0), "a <day>").0;
         assert!(refused.contains("run with --samples") && refused.contains("a &lt;day&gt;"));
         assert!(!refused.contains("<svg"), "{refused}");
         let mut random = SplitMix64::new(3);
         run.cases[0].series[0].samples =
             (0..50_000).map(|i| (f64::from(i) * 1e6, -1e4 * random.unit().ln())).collect();
-        let text = section(&extrapolation::of(&run, 3600.0), "an hour");
+        let text = section(&extrapolation::of(&run, 3600.0), "an hour").0;
         assert!(text.contains("data-kind=\"levels\"") && text.contains(CAVEAT), "{text}");
         // A mark for each peak, and two at the horizon.
         assert_eq!(text.matches("class=\"m c0\"").count(), 101);
         assert_eq!(text.matches("class=\"m c1\"").count(), 1);
-        assert_eq!(section(&[], "an hour"), "");
+        assert_eq!(section(&[], "an hour").0, "");
     }
 }
