@@ -114,8 +114,11 @@ fn shape_of(theta: f64, excesses: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64, tolerance: f64) {
-        assert!((ours - theirs).abs() <= tolerance * theirs.abs(), "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64, tolerance: f64) {
+        assert!(
+            (found - expected).abs() <= tolerance * expected.abs(),
+            "{found:e} is not {expected:e}"
+        );
     }
 
     /// Excesses at even steps of probability.
