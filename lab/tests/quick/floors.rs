@@ -19,8 +19,8 @@ struct House {
 }
 
 /// The crates of the lab with floors of their own; the compiler holds the order of the crates.
-const HOUSES: [&House; 8] =
-    [&PROGRAM, &REPORT, &ENGINE, &MACHINE, &STORE, &RUN, &BASE, &STATISTICS];
+const HOUSES: [&House; 9] =
+    [&PROGRAM, &REPORT, &ENGINE, &MACHINE, &STORE, &RUN, &BASE, &CAPTURE, &STATISTICS];
 
 const PROGRAM: House = House {
     folder: "src",
@@ -86,6 +86,17 @@ const STORE: House = House {
 const BASE: House = House {
     folder: "base/src",
     floors: &[&["cache"], &["console", "digest", "folders", "signals", "toml_text"]],
+};
+const CAPTURE: House = House {
+    folder: "capture/src",
+    floors: &[
+        &["capture_test", "resample_test"],
+        &["measure", "open"],
+        &["capture", "meter"],
+        &["resample", "saleae", "sigrok", "vcd"],
+        &["flow"],
+        &["names", "request", "tally", "tick", "words"],
+    ],
 };
 const STATISTICS: House = House {
     folder: "statistics/src",
