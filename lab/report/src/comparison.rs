@@ -25,9 +25,7 @@ pub use self::{
 };
 use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
 pub use chronoscope_run::{judged::JUDGED, judged::Judge, judged::Judged};
-use chronoscope_statistics::{
-    self as statistics, Reason, Rules, Verdict, compare::FEWEST_REPETITIONS,
-};
+use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
 use chronoscope_units::OneLine;
 
 /// The version of the JSON of a comparison.
