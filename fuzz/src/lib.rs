@@ -150,7 +150,9 @@ pub fn study(bytes: &[u8]) {
     let cases = study::parse(text).and_then(|study| study.plan(&Overrides::default()));
     if let Some((cases, _)) = told(cases) {
         for case in cases {
-            assert!(!case.label().contains(char::is_control) && !case.request().is_empty());
+            assert!(
+                !case.label().contains(char::is_control) && !case.request().to_string().is_empty()
+            );
         }
     }
 }

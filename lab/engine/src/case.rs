@@ -6,10 +6,12 @@ mod vary;
 use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::MAX_REQUEST};
+use chronoscope_suite::{
+    self as suite, Parameter, Spec, Values, experiments, request::MAX_REQUEST,
+};
 
 pub use self::{analyser::Analyser, vary::Vary};
-use chronoscope_machine::{self as machine, SOAK};
+use chronoscope_machine::{self as machine, Request, SOAK};
 use chronoscope_run::{Limit, Published, Target, judged::Judge};
 use chronoscope_units::{words::hint, words::nearest};
 
@@ -44,18 +46,16 @@ pub struct Case {
 }
 
 impl Case {
-    /// The port's request, of any repetition: the experiment's name, then `NAME=VALUE` after spaces.
-    pub fn request(&self) -> String {
-        let mut text = self.spec.name.to_owned();
-        for (name, value) in &self.parameters {
-            text.push_str(&format!(" {name}={value}"));
-        }
-        text
+    /// The request that all repetitions have in common.
+    pub fn request(&self) -> Request {
+        let parameters = self.parameters.iter();
+        parameters
+            .fold(Request::new(self.spec.name), |request, (name, value)| request.with(name, value))
     }
 
-    /// The request of a repetition, counted from 0: that of any, and the seed of the start state.
-    pub fn request_of(&self, repetition: usize) -> String {
-        self.request() + &self.vary.words(repetition)
+    /// The request of a repetition, counted from 0: the common one with the seed of the start state.
+    pub fn request_for(&self, repetition: usize) -> Request {
+        self.vary.applied_to(self.request(), repetition)
     }
 
     /// Makes the case a soak of this length, if its experiment and its machine offer soaks: one
@@ -87,9 +87,10 @@ impl Case {
         if let Some(length) = self.soak() {
             return length;
         }
-        let request = self.request();
+        let request = self.request().to_string();
         // expand() has made the request and checked it.
-        let us = Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
+        let us =
+            suite::Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
         Duration::from_micros(us)
     }
 
@@ -255,7 +256,7 @@ fn make(
         judge: plan.judge.clone(),
         published: plan.published.clone(),
     };
-    if case.request().len() + LONGEST_SEED > MAX_REQUEST {
+    if case.request().to_string().len() + LONGEST_SEED > MAX_REQUEST {
         bail!("the request of `{}` is longer than {MAX_REQUEST} bytes", spec.name);
     }
     Ok(case)
@@ -408,7 +409,8 @@ mod tests {
         let soak = make("period", "linux@host");
         assert_eq!((soak.soak(), soak.repeat, soak.duration), (Some(hour), 1, None));
         assert_eq!((soak.expected(), soak.parameter("loops")), (hour, None));
-        assert!(soak.request().ends_with(" soak_s=3600"), "{}", soak.request());
+        let request = soak.request().to_string();
+        assert!(request.ends_with(" soak_s=3600"), "{request}");
         for (experiment, target) in [("switch", "linux@host"), ("period", "linux-full@vm")] {
             let case = make(experiment, target);
             assert_eq!((case.soak(), case.repeat, case.duration), (None, 5, Some(hour)));

@@ -8,7 +8,7 @@ use chronoscope_suite::{Parameter, Spec, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
-    Machine, Made, Program, Recording, SOAK, Start,
+    Machine, Made, Program, Recording, Request, SOAK, Start,
     builder::beside_the_lab,
     family::{Defaults, Family, Targets},
     own::{self, Own},
@@ -116,7 +116,7 @@ impl Machine for Given {
         FAMILY.default(Some(own::KIND), spec, parameter)
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
         Ok(self.0.made())
     }
 
@@ -126,7 +126,7 @@ impl Machine for Given {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let mut command = Command::new(&self.0.path);
-        command.args(start.request.split(' '));
+        command.args(start.request.words());
         child::run(&mut command, &self.0.name, start.limit, start.stop, sink)?;
         Ok(Recording::new())
     }
@@ -145,7 +145,7 @@ impl Machine for Host {
         FAMILY.default(None, spec, parameter)
     }
 
-    fn check(&self, request: &str) -> Result<()> {
+    fn check(&self, request: &Request) -> Result<()> {
         check_request(request)
     }
 
@@ -153,7 +153,7 @@ impl Machine for Host {
         true
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
         beside_the_lab(PORT)?;
         Ok(Made::default())
     }
@@ -165,8 +165,8 @@ impl Machine for Host {
     ) -> Result<Recording> {
         let port = beside_the_lab(PORT)?;
         let mut command = Command::new(&port);
-        command.args(start.request.split(' '));
-        let is_soak = super::take(start.request, SOAK).0.is_some();
+        command.args(start.request.words());
+        let is_soak = start.request.get(SOAK).is_some();
         // A soak that is stopped keeps its samples.
         let run = if is_soak { child::run_to_an_end } else { child::run };
         run(&mut command, "the port", start.limit, start.stop, sink)?;
@@ -179,7 +179,7 @@ impl Machine for Host {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        if start.request.split(' ').any(|word| word.starts_with("load=") && word != "load=none") {
+        if start.request.get("load").is_some_and(|load| load != "none") {
             bail!("load is beside another program in guests only");
         }
         let mut command = Command::new(&program.command[0]);
@@ -201,8 +201,8 @@ pub fn last_cpu() -> usize {
 ///
 /// # Errors
 /// A value has another form.
-pub(super) fn check_request(request: &str) -> Result<()> {
-    match super::take(request, "policy").0 {
+pub(super) fn check_request(request: &Request) -> Result<()> {
+    match request.get("policy") {
         Some(text) if !is_policy(text) => {
             let near = nearest(text, POLICIES.into_iter());
             bail!(
@@ -211,7 +211,7 @@ pub(super) fn check_request(request: &str) -> Result<()> {
         }
         _ => {}
     }
-    match super::take(request, "cpu").0 {
+    match request.get("cpu") {
         Some(text) if text != "free" && processors(text).is_none() => {
             bail!("`cpu={text}`: it is {CPU}")
         }
@@ -261,6 +261,7 @@ pub fn usable_cpus() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn processors_are_lists_and_ranges() {
@@ -270,19 +271,24 @@ mod tests {
         for text in ["", "free", "-1", "+1", "1-", "2-1", "0+0", "0-2+1", "a", "9999999", "0x1"] {
             assert_eq!(processors(text), None, "{text}");
         }
-        assert!(check_request("period cpu=free loops=2").is_ok());
-        assert!(check_request("period loops=2").is_ok());
-        let error = check_request("period cpu=al loops=2").unwrap_err().to_string();
+        assert!(check_request(&request("period cpu=free loops=2")).is_ok());
+        assert!(check_request(&request("period loops=2")).is_ok());
+        let error = check_request(&request("period cpu=al loops=2")).unwrap_err().to_string();
         assert!(error.contains("a list as 0+2, a range as 0-3, all, or free"), "{error}");
     }
 
     #[test]
     fn policies_are_words_or_reservations() {
         for policy in ["fifo", "rr", "other", "deadline:200/500/1000", "deadline:7/7/7"] {
-            assert!(check_request(&format!("period policy={policy}")).is_ok(), "{policy}");
+            assert!(
+                check_request(&request(&format!("period policy={policy}"))).is_ok(),
+                "{policy}"
+            );
         }
         for policy in ["ff", "deadline", "deadline:1/2", "deadline:0/1/2", "deadline:3/2/1"] {
-            let error = check_request(&format!("period policy={policy}")).unwrap_err().to_string();
+            let error = check_request(&request(&format!("period policy={policy}")))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("deadline:RUNTIME/DEADLINE/PERIOD"), "{error}");
         }
     }

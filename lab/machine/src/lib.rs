@@ -15,6 +15,7 @@ mod own;
 mod processes;
 pub mod profile;
 pub mod qemu;
+mod request;
 pub mod rtl;
 mod scratch;
 pub mod serial;
@@ -26,8 +27,11 @@ use std::{collections::BTreeMap, fmt, sync::atomic::AtomicBool};
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Spec};
 
-pub use self::builder::{install_peer, is_installed};
 use self::family::{Family, Targets};
+pub use self::{
+    builder::{install_peer, is_installed},
+    request::Request,
+};
 use crate::profile::Retirement;
 use chronoscope_child::Limit;
 use chronoscope_run::{Target, names::HOST};
@@ -73,8 +77,7 @@ impl Recording {
 /// A request for a machine, and the conditions that end it early.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
-    /// The experiment and its parameters, as `NAME=VALUE` after spaces.
-    pub request: &'a str,
+    pub request: &'a Request,
     pub limit: Limit,
     /// Ends the run when it becomes true.
     pub stop: &'a AtomicBool,
@@ -95,7 +98,7 @@ pub trait Machine: Send {
     ///
     /// # Errors
     /// Names the parameters that exclude each other.
-    fn check(&self, _request: &str) -> Result<()> {
+    fn check(&self, _request: &Request) -> Result<()> {
         Ok(())
     }
 
@@ -104,7 +107,7 @@ pub trait Machine: Send {
     ///
     /// # Errors
     /// Something needed is missing; the message says how to get it.
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
         Ok(Made::default())
     }
 
@@ -180,14 +183,6 @@ pub fn with_programs(target: &Target, programs: &[&str]) -> Result<Box<dyn Machi
     Ok(machine)
 }
 
-/// Splits a request into the value of `key`, which only the machine uses, and the rest, which the
-/// port is given.
-fn take<'a>(request: &'a str, key: &str) -> (Option<&'a str>, String) {
-    let value = |word: &'a str| word.strip_prefix(key)?.strip_prefix('=');
-    let rest = request.split(' ').filter(|word| value(word).is_none());
-    (request.split(' ').find_map(value), rest.collect::<Vec<_>>().join(" "))
-}
-
 /// The error of a target that failed while it was prepared, as a guest that does not boot. All other
 /// errors of [`Machine::prepare`] are those of the set-up: a program is missing, or a build or a
 /// download failed.
@@ -258,15 +253,6 @@ mod tests {
     use chronoscope_suite::experiments;
 
     use super::*;
-
-    #[test]
-    fn what_is_the_machine_s_business_is_taken_out() {
-        assert_eq!(
-            take("switch cpu=0 mode=kvm loops=3", "mode"),
-            (Some("kvm"), "switch cpu=0 loops=3".to_owned())
-        );
-        assert_eq!(take("switch modes=2", "mode"), (None, "switch modes=2".to_owned()));
-    }
 
     #[test]
     fn defaults_are_values_of_known_parameters() {

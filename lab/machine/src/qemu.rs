@@ -15,13 +15,13 @@ use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use self::chip::{CHIPS, Chip};
 use super::{
-    Machine, Made, Recording, Start, agreement, builder,
+    Machine, Made, Recording, Request, Start, agreement, builder,
     family::{Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
     own::{self, Own},
     processes::{self, ASID},
-    scratch, take,
+    scratch,
 };
 use chronoscope_child::{self as child, Folder};
 use chronoscope_run::{Target, names::CAPTURE};
@@ -46,12 +46,11 @@ static TRACE: Parameter = Parameter {
 ///
 /// # Errors
 /// The request asks for two variants at once, or for a parameter of processes without one.
-fn split(request: &str) -> Result<(Variant, String)> {
-    let yes = |value: Option<&str>| value == Some("yes");
-    let (is_of_processes, rest) = processes::split(request)?;
-    let (trace, rest) = take(&rest, TRACE.name);
-    let (pins, rest) = take(&rest, PINS.name);
-    let variant = match (yes(trace), yes(pins), is_of_processes) {
+fn split(request: &Request) -> Result<(Variant, Request)> {
+    let asks = |parameter: &Parameter| request.has(parameter.name, "yes");
+    let (asks_for_processes, rest) = processes::split(request)?;
+    let rest = rest.without(TRACE.name).without(PINS.name);
+    let variant = match (asks(&TRACE), asks(&PINS), asks_for_processes) {
         (true, true, _) => {
             bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
         }
@@ -169,11 +168,11 @@ impl Machine for Qemu {
         FAMILY.default(Some(self.image.kind()), spec, parameter)
     }
 
-    fn check(&self, request: &str) -> Result<()> {
+    fn check(&self, request: &Request) -> Result<()> {
         split(request).map(drop)
     }
 
-    fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Made> {
         let (variant, request) = self.split(request)?;
         // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
@@ -227,8 +226,8 @@ impl Machine for Qemu {
 type OfTheLab = fn(&Chip, &Source, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
 /// The program of the experiment that the request names, if it is one of the lab's.
-fn of_the_lab(request: &str) -> Option<OfTheLab> {
-    match request.split(' ').next()? {
+fn of_the_lab(request: &Request) -> Option<OfTheLab> {
+    match request.experiment() {
         name if name == experiments::image::SPEC.name => Some(smallest::run),
         name if name == experiments::operations::SPEC.name => Some(operations::run),
         _ => None,
@@ -237,15 +236,15 @@ fn of_the_lab(request: &str) -> Option<OfTheLab> {
 
 /// The value of QEMU's option that passes `request` to the image word by word as its command line.
 /// QEMU reads `,,` as a literal comma.
-fn semihosting(request: &str) -> String {
-    let words = request.split(' ').map(|word| format!(",arg={}", word.replace(',', ",,")));
+fn semihosting(request: &Request) -> String {
+    let words = request.words().map(|word| format!(",arg={}", word.replace(',', ",,")));
     "enable=on,target=native".to_owned() + &words.collect::<String>()
 }
 
 impl Qemu {
     /// Splits a request, as [`split`]. Without an image for processes, the plain one gets the
     /// request, and refuses it.
-    fn split(&self, request: &str) -> Result<(Variant, String)> {
+    fn split(&self, request: &Request) -> Result<(Variant, Request)> {
         let (variant, rest) = split(request)?;
         let is_missing = variant == Variant::Processes && !self.image.has(variant);
         Ok((if is_missing { Variant::Plain } else { variant }, rest))
@@ -296,42 +295,46 @@ pub fn plugin() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn the_request_reaches_the_image_word_by_word() {
-        assert_eq!(semihosting("switch a=1,2"), "enable=on,target=native,arg=switch,arg=a=1,,2");
+        assert_eq!(
+            semihosting(&request("switch a=1,2")),
+            "enable=on,target=native,arg=switch,arg=a=1,,2"
+        );
     }
 
     #[test]
     fn a_trace_is_no_business_of_the_request() {
         assert_eq!(
-            split("switch tasks=2 trace=yes").unwrap(),
-            (Variant::Traced, "switch tasks=2".to_owned())
+            split(&request("switch tasks=2 trace=yes")).unwrap(),
+            (Variant::Traced, request("switch tasks=2"))
         );
-        assert_eq!(split("image trace=no").unwrap(), (Variant::Plain, "image".to_owned()));
+        assert_eq!(split(&request("image trace=no")).unwrap(), (Variant::Plain, request("image")));
         assert_eq!(
-            split("switch pins=yes trace=no").unwrap(),
-            (Variant::Pins, "switch".to_owned())
+            split(&request("switch pins=yes trace=no")).unwrap(),
+            (Variant::Pins, request("switch"))
         );
-        assert!(split("switch pins=yes trace=yes").is_err());
+        assert!(split(&request("switch pins=yes trace=yes")).is_err());
     }
 
     #[test]
     fn processes_have_an_image_of_their_own() {
-        let ask = |request| split(request).unwrap();
+        let ask = |text| split(&request(text)).unwrap();
         assert_eq!(
             ask("switch pair=process-process trace=no asid=on"),
-            (Variant::Processes, "switch pair=process-process".to_owned())
+            (Variant::Processes, request("switch pair=process-process"))
         );
         assert_eq!(
             ask("spawn kind=process asid=off"),
-            (Variant::Processes, "spawn kind=process asid=off".to_owned())
+            (Variant::Processes, request("spawn kind=process asid=off"))
         );
         assert_eq!(
             ask("spawn kind=thread asid=on"),
-            (Variant::Plain, "spawn kind=thread".to_owned())
+            (Variant::Plain, request("spawn kind=thread"))
         );
-        assert!(split("spawn kind=thread asid=off").is_err());
-        assert!(split("spawn kind=process trace=yes").is_err());
+        assert!(split(&request("spawn kind=thread asid=off")).is_err());
+        assert!(split(&request("spawn kind=process trace=yes")).is_err());
     }
 }

@@ -14,12 +14,12 @@ use anyhow::{Context, Error, Result, bail};
 use chronoscope_suite::{Parameter, Spec, Values};
 
 use super::{
-    Machine, Made, Recording, Start,
+    Machine, Made, Recording, Request, Start,
     family::{Defaults, Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
     processes::{self, ASID},
-    scratch, take,
+    scratch,
 };
 use crate::profile::Retirement;
 use chronoscope_base::{digest::sha256, signals};
@@ -141,11 +141,11 @@ impl Machine for Rtl {
         FAMILY.default(Some(&self.image.kind), spec, parameter)
     }
 
-    fn check(&self, request: &str) -> Result<()> {
+    fn check(&self, request: &Request) -> Result<()> {
         self.asked(request).map(drop)
     }
 
-    fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Made> {
         let asked = self.asked(request)?;
         let image = self.image.variant(asked.variant)?;
         bench(self.core.name)?;
@@ -180,7 +180,8 @@ impl Machine for Rtl {
         let image = self.image.variant(asked.variant)?;
         let folder = scratch::folder()?;
         let mut command = Command::new(bench(self.core.name)?);
-        command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
+        command.arg(&image).args(["--request", &asked.request.to_string()]);
+        command.args(["--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
         if asked.pins {
             command
@@ -207,8 +208,8 @@ impl Machine for Rtl {
 impl Rtl {
     /// Reads a request. Without an image for processes, the plain one gets the request, and refuses
     /// it.
-    fn asked<'a>(&self, request: &'a str) -> Result<Asked<'a>> {
-        let asked = Asked::of(request)?;
+    fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>> {
+        let asked = Asked::new(request)?;
         let variant = Some(asked.variant).filter(|variant| self.image.has(*variant));
         Ok(Asked { variant: variant.unwrap_or(Variant::Plain), ..asked })
     }
@@ -222,18 +223,18 @@ struct Asked<'a> {
     hertz: u64,
     seed: &'a str,
     trace: bool,
-    request: String,
+    request: Request,
 }
 
 impl<'a> Asked<'a> {
-    fn of(request: &'a str) -> Result<Self> {
+    fn new(request: &'a Request) -> Result<Self> {
         let value =
-            |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
-        let (is_of_processes, rest) = processes::split(request)?;
-        let rest =
-            MICROCONTROLLER.own.iter().fold(rest, |rest, parameter| take(&rest, parameter.name).1);
+            |parameter: &Parameter| request.get(parameter.name).unwrap_or(parameter.default);
+        let (asks_for_processes, rest) = processes::split(request)?;
+        let own = MICROCONTROLLER.own.iter();
+        let rest = own.fold(rest, |rest, parameter| rest.without(parameter.name));
         let pins = value(&PINS) == "yes";
-        let variant = match (pins, is_of_processes) {
+        let variant = match (pins, asks_for_processes) {
             (true, _) => Variant::Pins,
             (false, true) => Variant::Processes,
             (false, false) => Variant::Plain,
@@ -298,26 +299,33 @@ fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn what_is_the_board_s_is_taken_out() {
-        let asked = Asked::of("switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes")
-            .unwrap();
+        let text = "switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes";
+        let all = request(text);
+        let asked = Asked::new(&all).unwrap();
         assert_eq!(
             (asked.pins, asked.wait_states, asked.hertz, asked.seed),
             (true, "3", 84_000_000, "7")
         );
-        assert!(asked.trace && asked.request == "switch tasks=2" && asked.variant == Variant::Pins);
-        let plain = Asked::of("switch").unwrap();
+        assert!(
+            asked.trace
+                && asked.request == request("switch tasks=2")
+                && asked.variant == Variant::Pins
+        );
+        let plain = request("switch");
+        let plain = Asked::new(&plain).unwrap();
         assert_eq!((plain.hertz, plain.variant), (100_000_000, Variant::Plain));
     }
 
     #[test]
     fn what_does_not_go_together_is_told() {
-        for request in
+        for text in
             ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"]
         {
-            assert!(Asked::of(request).is_err(), "{request}");
+            assert!(Asked::new(&request(text)).is_err(), "{text}");
         }
     }
 }

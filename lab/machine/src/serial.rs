@@ -30,7 +30,7 @@ use self::{
     line::{Address, Line},
 };
 use super::{
-    Machine, Made, Recording, Start,
+    Machine, Made, Recording, Request, Start,
     family::{Family, Targets},
     firmware, images,
     own::Own,
@@ -126,7 +126,7 @@ impl Machine for Serial {
         FAMILY.default(images::kind(&self.kernel), spec, parameter)
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
         Ok(self.own.as_ref().map(Own::made).unwrap_or_default())
     }
 
@@ -150,7 +150,8 @@ impl Serial {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut answer = Answer::to(start.request, self);
+        let request = start.request.to_string();
+        let mut answer = Answer::to(&request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
         let mut asked: Option<Instant> = None;
@@ -166,7 +167,7 @@ impl Serial {
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
                 // The line break ends the remains of the previous request.
                 let end = if asked.is_some() { "\n" } else { "" };
-                line.send(format!("{end}{}\n", start.request).as_bytes())?;
+                line.send(format!("{end}{request}\n").as_bytes())?;
                 asked = Some(Instant::now());
             }
             let length = line.receive(&mut buffer)?;

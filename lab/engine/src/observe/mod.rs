@@ -21,7 +21,7 @@ use self::{
 };
 use crate::{case::Case, case::Vary};
 use chronoscope_child::{self as child, Folder};
-use chronoscope_machine::{self as machine, Machine, Made, Recording, Start, qemu};
+use chronoscope_machine::{self as machine, Machine, Made, Recording, Request, Start, qemu};
 use chronoscope_run::{Target, judged::Judge, names::GIVEN_IMAGE, names::OBSERVE};
 use chronoscope_units::{printable, words};
 
@@ -308,7 +308,7 @@ impl Machine for Observed {
         Vec::new()
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
         let hash = format!("sha256 {}", self.image.sha256);
         let mut identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
         if let Some(firmware) = &self.firmware {

@@ -154,7 +154,7 @@ pub fn play(
     tape: &mut dyn FnMut(&[u8]),
     look: &mut dyn FnMut(&Observation),
 ) -> Result<Seen> {
-    let request = case.request_of(intake.observation.repetitions());
+    let request = case.request_for(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
         tape(bytes);

@@ -25,7 +25,7 @@ use crate::{
     journal::Header, journal::Pair, journal::PairOutcome, journal::PairValue, journal::PeerForm,
     journal::Unfinished, journal::all,
 };
-use chronoscope_machine::{Recording, Start};
+use chronoscope_machine::{Recording, Request, Start};
 use chronoscope_run::{Context, Paired, PeerResult, SCHEMA, Status, Verdict};
 
 /// The behaviour of a machine in one repetition.
@@ -62,7 +62,7 @@ impl Machine for Scripted {
         Vec::new()
     }
 
-    fn prepare(&self, _: &str, _: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _: &Request, _: &AtomicBool) -> Result<Made> {
         if matches!(self.acts.borrow().first(), Some(Act::Unprepared)) {
             bail!("there is no image");
         }
@@ -76,7 +76,7 @@ impl Machine for Scripted {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        self.requests.lock().unwrap().push(start.request.to_owned());
+        self.requests.lock().unwrap().push(start.request.to_string());
         let act = self.acts.borrow_mut().remove(0);
         let mut send = |bytes: &[u8]| bytes.chunks(50).try_for_each(&mut *sink);
         match act {
@@ -305,7 +305,7 @@ impl Machine for Counted {
         Vec::new()
     }
 
-    fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, request: &Request, stop: &AtomicBool) -> Result<Made> {
         self.machine.prepare(request, stop)
     }
 
@@ -529,8 +529,9 @@ fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
 fn repetitions_go_through_the_start_states_in_turn() {
     let (case, requests) =
         requests_of("switch", &Plan { repeat: 5, vary: "3:7".parse().unwrap(), ..Plan::default() });
+    let common = case.request().to_string();
     let states: Vec<&str> =
-        requests.iter().map(|request| request.strip_prefix(&case.request()).unwrap()).collect();
+        requests.iter().map(|request| request.strip_prefix(&common).unwrap()).collect();
     let [first, second, third, again, last] = states[..] else { panic!("{states:?}") };
     assert_eq!((first, second), (again, last));
     assert!(first != second && second != third && first != third, "{states:?}");
@@ -543,14 +544,14 @@ fn a_case_with_one_start_state_is_requested_as_if_there_were_none() {
     for (vary, repeat) in [("1", 3), ("1:9", 3), ("16", 1)] {
         let plan = Plan { repeat, vary: vary.parse().unwrap(), ..Plan::default() };
         let (case, requests) = requests_of("switch", &plan);
-        assert_eq!(requests, vec![case.request(); repeat]);
+        assert_eq!(requests, vec![case.request().to_string(); repeat]);
         assert!(!requests[0].contains("vary"), "{requests:?}");
         assert_eq!(case.label(), "");
     }
     // An image is measured as a file: it has no start.
     let plan = Plan { repeat: 3, vary: "3".parse().unwrap(), ..Plan::default() };
     let (case, requests) = requests_of("image", &plan);
-    assert_eq!(requests, vec![case.request(); 3]);
+    assert_eq!(requests, vec![case.request().to_string(); 3]);
 }
 
 /// A peer with one statistic, of which three pairs are asked for.

@@ -71,7 +71,7 @@ mod tests {
             )
         };
         let cases = parse(&study("linux@host")).unwrap().cases(&Overrides::default()).unwrap();
-        assert!(cases[0].request().ends_with(" requires=preempt_rt+isolated-cpus"));
+        assert!(cases[0].request().to_string().ends_with(" requires=preempt_rt+isolated-cpus"));
         let none = study("linux@host").replace("[\"isolated cpus\"]", "[]");
         let none = none.replace("[\"preempt_rt\", \"isolated cpus\"]", "[]");
         let cases = parse(&none).unwrap().cases(&Overrides::default()).unwrap();

@@ -45,7 +45,7 @@ pub fn run(
 ) -> Result<()> {
     let kernel = image.kernel();
     let mut stream = Stream::begin(kernel, start.request)?;
-    let has_slices = start.request.split(' ').any(|word| word == "slices=yes");
+    let has_slices = start.request.has("slices", "yes");
     let Some(benchmark) = image.operations(has_slices) else {
         return sink(&stream.refuse("this kernel has no benchmark of its own for this chip")?);
     };

@@ -22,7 +22,7 @@ use super::{
     labgrid::Place,
     line::{self, Address},
 };
-use crate::{Machine, Made, Recording, Start, family::Family, family::Targets, firmware};
+use crate::{Machine, Made, Recording, Request, Start, family::Family, family::Targets, firmware};
 use chronoscope_base::{folders, toml_text::from_toml};
 use chronoscope_child as child;
 use chronoscope_run::Target;
@@ -164,7 +164,7 @@ impl Machine for OnBoard {
         LINES.default(super::images::kind(&self.line.kernel), spec, parameter)
     }
 
-    fn prepare(&self, _request: &str, stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, stop: &AtomicBool) -> Result<Made> {
         self.reset(stop)?;
         let chip = self.board.chip.clone().map(|chip| ("chip".to_owned(), chip));
         Ok(Made { identity: chip.into_iter().collect(), remark: "" })

@@ -33,11 +33,10 @@ use self::{
     start::Guest,
 };
 use super::{
-    Machine, Made, Program, Recording, Start, TargetFailed,
+    Machine, Made, Program, Recording, Request, Start, TargetFailed,
     family::{Defaults, Family, Targets},
     host,
     own::{self, Own},
-    take,
 };
 use chronoscope_run::Target;
 
@@ -135,17 +134,17 @@ impl Vm {
     }
 }
 
-/// Splits the mode from a request; the port has no use for it.
-fn split(request: &str) -> (Mode, String) {
-    let (mode, request) = take(request, MODE.name);
-    (mode.map_or(Mode::Deterministic, Mode::of), request)
+/// Splits a request into its mode and the rest for the port.
+fn split(request: &Request) -> (Mode, Request) {
+    let mode = request.get(MODE.name).map_or(Mode::Deterministic, Mode::from_word);
+    (mode, request.without(MODE.name))
 }
 
 /// The command that runs a request by a program of the user's.
-fn command(own: &Own, request: &str, mode: Mode) -> Result<String> {
-    let words = request.split(' ').map(str::to_owned).chain(mode.clock());
+fn command(own: &Own, request: Request, mode: Mode) -> Result<String> {
     let program = own.path.display().to_string();
-    programs::command(&[program].into_iter().chain(words).collect::<Vec<_>>())
+    let request = mode.with_clock(request);
+    programs::command(&[program].into_iter().chain(request.words()).collect::<Vec<_>>())
 }
 
 impl Machine for Vm {
@@ -161,11 +160,11 @@ impl Machine for Vm {
         FAMILY.default(self.given.as_ref().map(|_| own::KIND), spec, parameter)
     }
 
-    fn check(&self, request: &str) -> Result<()> {
+    fn check(&self, request: &Request) -> Result<()> {
         host::check_request(request)
     }
 
-    fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, request: &Request, stop: &AtomicBool) -> Result<Made> {
         let mode = split(request).0;
         let mut identity = self.guest(mode, stop)?.identity.clone();
         identity.extend(self.given.iter().flat_map(|own| own.made().identity));
@@ -191,8 +190,9 @@ impl Machine for Vm {
     ) -> Result<Recording> {
         let (mode, request) = split(start.request);
         let guest = self.guest(mode, start.stop)?;
-        let program = self.given.as_ref().map(|own| command(own, &request, mode)).transpose()?;
-        let request = request + &mode.request(self.flavour);
+        let given = self.given.as_ref();
+        let program = given.map(|own| command(own, request.clone(), mode)).transpose()?;
+        let request = mode.completed(request, self.flavour);
         guest.run(&Start { request: &request, ..*start }, program.as_deref(), sink)?;
         Ok(Recording::new())
     }
@@ -213,12 +213,13 @@ impl Machine for Vm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn the_mode_is_no_business_of_the_port() {
         assert_eq!(
-            split("switch cpu=0 mode=kvm loops=3"),
-            (Mode::Kvm, "switch cpu=0 loops=3".to_owned())
+            split(&request("switch cpu=0 mode=kvm loops=3")),
+            (Mode::Kvm, request("switch cpu=0 loops=3"))
         );
     }
 }

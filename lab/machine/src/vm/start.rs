@@ -159,7 +159,8 @@ impl Guest {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut qemu = self.qemu();
-        for (name, text) in [("request", Some(start.request)), ("program", command)] {
+        let request = start.request.to_string();
+        for (name, text) in [("request", Some(request.as_str())), ("program", command)] {
             let Some(text) = text else { continue };
             // A comma in an option is written twice.
             let text = text.replace(',', ",,");
