@@ -11,7 +11,7 @@ use chronoscope_suite::{
 };
 
 pub use self::{analyser::Analyser, vary::Vary};
-use chronoscope_machine::{self as machine, Request, SOAK};
+use chronoscope_machine::{Description, Machines, Request, SOAK};
 use chronoscope_run::{Limit, Published, Target, judged::Judge};
 use chronoscope_units::{words::hint, words::nearest};
 
@@ -63,9 +63,9 @@ impl Case {
     ///
     /// # Errors
     /// There is no such target.
-    pub fn soaked(mut self, length: Duration, repeat: usize) -> Result<Self> {
+    pub fn soaked(mut self, machines: &Machines, length: Duration, repeat: usize) -> Result<Self> {
         let is_offered = self.spec.name == experiments::period::SPEC.name
-            && machine::find(&self.target)?.offers_soaks();
+            && machines.describe(&self.target)?.properties.offers_soaks;
         if is_offered {
             // The length decides about the number of due times.
             self.parameters.retain(|(name, _)| name != "loops");
@@ -155,18 +155,23 @@ const MAX_CASES: usize = 10_000;
 /// # Errors
 /// There is no such target.
 pub fn parameters(
+    machines: &Machines,
     spec: &'static Spec,
     target: &Target,
 ) -> Result<Vec<(&'static Parameter, String)>> {
-    let machine = machine::find(target)?;
+    Ok(parameters_on(&machines.describe(target)?, spec))
+}
+
+/// All parameters of an experiment on a described target, as [`parameters`].
+fn parameters_on(machine: &Description, spec: &'static Spec) -> Vec<(&'static Parameter, String)> {
     let default = |parameter: &'static Parameter| {
         machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()
     };
     let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
-    let of_port = machine.parameters().into_iter().map(|(parameter, value)| {
-        (parameter, machine.default(spec, parameter).map_or(value, str::to_owned))
+    let of_port = machine.parameters.iter().map(|(parameter, value)| {
+        (*parameter, machine.default(spec, parameter).unwrap_or(value).to_owned())
     });
-    Ok(own.chain(of_port).collect())
+    own.chain(of_port).collect()
 }
 
 /// All cases of one experiment on one target: every combination of the settings' values; the first
@@ -175,12 +180,14 @@ pub fn parameters(
 /// # Errors
 /// An unknown parameter or a value out of range, with the nearest valid one.
 pub fn expand(
+    machines: &Machines,
     spec: &'static Spec,
     target: &Target,
     settings: &Settings,
     plan: &Plan,
 ) -> Result<Vec<Case>> {
-    let table = parameters(spec, target)?;
+    let machine = machines.describe(target)?;
+    let table = parameters_on(&machine, spec);
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name)
         else {
@@ -216,7 +223,6 @@ pub fn expand(
             })
             .collect();
     }
-    let machine = machine::find(target)?;
     let make = |parameters| {
         let case = make(spec, target, settings, plan, parameters)?;
         machine.check(&case.request())?;
@@ -317,6 +323,16 @@ pub fn experiment(name: &str) -> Result<&'static Spec> {
 mod tests {
     use super::*;
 
+    /// The cases of an experiment on machines of their own.
+    fn expand(
+        spec: &'static Spec,
+        target: &Target,
+        settings: &Settings,
+        plan: &Plan,
+    ) -> Result<Vec<Case>> {
+        super::expand(&Machines::default(), spec, target, settings, plan)
+    }
+
     fn settings(text: &[(&str, &str)]) -> Settings {
         let split = |values: &str| values.split(',').map(str::to_owned).collect();
         text.iter().map(|(name, values)| ((*name).to_owned(), split(values))).collect()
@@ -404,7 +420,7 @@ mod tests {
         let make = |experiment_name: &str, target: &str| {
             let (spec, target) = (experiment(experiment_name).unwrap(), target.parse().unwrap());
             let case = expand(spec, &target, &Settings::new(), &plan).unwrap().remove(0);
-            case.soaked(hour, 1).unwrap()
+            case.soaked(&Machines::default(), hour, 1).unwrap()
         };
         let soak = make("period", "linux@host");
         assert_eq!((soak.soak(), soak.repeat, soak.duration), (Some(hour), 1, None));

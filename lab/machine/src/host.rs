@@ -4,22 +4,24 @@
 use std::{process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Spec, Values};
+use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
-    Machine, Made, Program, Recording, Request, SOAK, Start,
+    Description, Machine, Machines, Program, Properties, Provenance, Recording, Request, SOAK,
+    Start,
     builder::beside_the_lab,
     family::{Defaults, Family, Targets},
-    own::{self, Own},
+    given::{self, GivenImage},
 };
 use chronoscope_child as child;
 use chronoscope_run::{Target, names::HOST};
 use chronoscope_units::words::nearest;
 
-pub static FAMILY: Family = Family {
-    find,
-    targets: Targets::Listed(|| vec![HOST.to_owned()]),
+pub(super) static FAMILY: Family = Family {
+    describe,
+    open,
+    targets: Targets::Listed(|_| vec![HOST.to_owned()]),
     takes_images: true,
     defaults: &[DEFAULTS],
 };
@@ -93,31 +95,50 @@ const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
 /// The program of the port.
 const PORT: &str = "chronoscope-linux";
 
+/// The machine of [`HOST`], which runs the port that is installed with the lab.
 pub struct Host;
 
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+/// The properties of the port on this computer.
+const PROPERTIES: Properties =
+    Properties { offers_soaks: true, is_emulated: false, shares_the_host: false, slowness: 1 };
+
+/// The given program of a target of this computer, if it has one.
+fn given(target: &Target) -> Result<Option<GivenImage>> {
     let is_here = HOST.rsplit_once('@').is_some_and(|(_, machine)| machine == target.machine);
-    if is_here && let Some(own) = Own::for_this_computer(target)? {
-        return Ok(Some(Box::new(Given(own))));
+    if is_here { GivenImage::for_this_computer(target) } else { Ok(None) }
+}
+
+fn describe(_: &Machines, target: &Target) -> Result<Option<Description>> {
+    if given(target)?.is_some() {
+        // The suite's parameters are all that the lab knows of the program.
+        let kind = Some(given::KIND.to_owned());
+        return Ok(Some(Description { kind, ..Description::new(&FAMILY, Properties::default()) }));
+    }
+    let default = |parameter: &'static Parameter| match parameter.name {
+        "cpu" => last_cpu().to_string(),
+        _ => parameter.default.to_owned(),
+    };
+    let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
+    Ok((target.to_string() == HOST).then(|| Description {
+        parameters: parameters.collect(),
+        check: check_request,
+        ..Description::new(&FAMILY, PROPERTIES)
+    }))
+}
+
+fn open<'m>(_: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+    if let Some(image) = given(target)? {
+        return Ok(Some(Box::new(Given(image))));
     }
     Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
 }
 
 /// A program of the user's that holds a port, such as `ports/c/kernels/posix.c`.
-struct Given(Own);
+struct Given(GivenImage);
 
 impl Machine for Given {
-    /// None: the suite's parameters are all that the lab knows of the program.
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
-    }
-
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(Some(own::KIND), spec, parameter)
-    }
-
-    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
-        Ok(self.0.made())
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        Ok(self.0.provenance())
     }
 
     fn run(
@@ -133,29 +154,13 @@ impl Machine for Given {
 }
 
 impl Machine for Host {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let default = |parameter: &'static Parameter| match parameter.name {
-            "cpu" => last_cpu().to_string(),
-            _ => parameter.default.to_owned(),
-        };
-        PARAMETERS.iter().map(|parameter| (parameter, default(parameter))).collect()
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(None, spec, parameter)
-    }
-
-    fn check(&self, request: &Request) -> Result<()> {
-        check_request(request)
-    }
-
-    fn offers_soaks(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         beside_the_lab(PORT)?;
-        Ok(Made::default())
+        Ok(Provenance::default())
     }
 
     fn run(

@@ -37,7 +37,7 @@ struct Stream {
 ///
 /// # Errors
 /// A name is longer than a record.
-pub fn encode(observed: &Observed, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
+pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
     let mut stream = Stream { judges_single: !figures.has_several(), ..Stream::default() };
     let (kernel, request) = (&observed.name, &request.to_string());
     stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
