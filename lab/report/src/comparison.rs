@@ -213,11 +213,11 @@ pub struct How<'a> {
     pub conditions: &'a [String],
     /// The number of this look at a comparison that goes on, from 1.
     pub look: Option<usize>,
-    pub in_turn: InTurn,
+    pub in_turn: InTurn<'a>,
 }
 
 /// Returns the command that measures two cases in turn, or `None` if one is not of this version.
-pub type InTurn = fn(&CaseResult, &CaseResult) -> Option<String>;
+pub type InTurn<'a> = &'a dyn Fn(&CaseResult, &CaseResult) -> Option<String>;
 
 /// Compares all cases, as one family.
 pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {

@@ -12,11 +12,13 @@ use chronoscope_engine::{
     journal::CaseForm, journal::Header, observe::Observed, observe::Question, observe::case,
     runner, runner::context,
 };
+use chronoscope_machine::Machines;
 use chronoscope_report as report;
 use chronoscope_run::{Context, SCHEMA};
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
-    let observed = Observed::of(&Question {
+    let machines = Machines::default();
+    let question = Question {
         image: &arguments.image,
         machine: &arguments.machine,
         firmware: arguments.firmware.as_deref(),
@@ -29,7 +31,8 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         task: arguments.task.as_deref(),
         limit: arguments.limit,
         append: &arguments.append,
-    })?;
+    };
+    let observed = Observed::new(&machines, &question)?;
     let case = case(&observed);
     let output = &arguments.output;
     report::check(output.output.as_deref())?;

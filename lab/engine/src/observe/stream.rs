@@ -8,6 +8,7 @@ use chronoscope_suite::wire::{
     self, BLOCK, Clock, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series,
 };
 
+use chronoscope_machine::Request;
 use object::Architecture;
 
 use super::{
@@ -36,9 +37,9 @@ struct Stream {
 ///
 /// # Errors
 /// A name is longer than a record.
-pub fn encode(observed: &Observed, request: &str, figures: &Figures) -> Result<Vec<u8>> {
+pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
     let mut stream = Stream { judges_single: !figures.has_several(), ..Stream::default() };
-    let kernel = &observed.name;
+    let (kernel, request) = (&observed.name, &request.to_string());
     stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
     let clock = Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
     stream.send(&Record::Clock(clock))?;

@@ -1,5 +1,6 @@
 //! A stream of records about figures that the lab has found itself, like a port's.
 
+use crate::Request;
 use anyhow::{Context, Result};
 use chronoscope_suite::{
     Reason,
@@ -18,7 +19,8 @@ impl Stream {
     ///
     /// # Errors
     /// As [`send`](Self::send), and so the others.
-    pub fn begin(kernel: &str, request: &str) -> Result<Self> {
+    pub fn begin(kernel: &str, request: &Request) -> Result<Self> {
+        let request = &request.to_string();
         let mut stream = Self { bytes: Vec::new(), records: 0, series: 0 };
         stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
         Ok(stream)

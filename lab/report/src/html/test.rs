@@ -451,7 +451,7 @@ fn compared(b_name: &str) -> comparison::Comparison {
         history,
         conditions: &[],
         look: None,
-        in_turn: |_, _| None,
+        in_turn: &|_, _| None,
     };
     let lines = comparison::compare(&pairs, &how);
     let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };
