@@ -1,6 +1,7 @@
 //! A case: experiment × target × parameters, and how often to repeat it.
 
 mod analyser;
+mod observed;
 mod vary;
 
 use std::{collections::BTreeMap, time::Duration};

@@ -11,6 +11,7 @@ mod family;
 pub mod firmware;
 pub mod host;
 mod images;
+pub mod observe;
 mod own;
 mod processes;
 pub mod profile;
@@ -19,6 +20,7 @@ pub mod rtl;
 mod scratch;
 pub mod serial;
 mod setup;
+mod stream;
 pub mod vm;
 
 use std::{collections::BTreeMap, fmt, sync::atomic::AtomicBool};

@@ -56,19 +56,20 @@ const ENGINE: House = House {
     folder: "engine/src",
     floors: &[
         &["fleet", "runner", "variant"],
-        &["doctor", "journal", "observation", "observe", "study"],
+        &["doctor", "journal", "observation", "study"],
         &["case", "peer", "stream"],
     ],
 };
 const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
+        &["observe"],
         &["qemu", "rtl", "serial"],
         &["images", "vm"],
         &["firmware", "host"],
         &["builder", "family", "own", "processes", "scratch"],
         &["lib"],
-        &["agreement", "profile", "setup"],
+        &["agreement", "profile", "setup", "stream"],
     ],
 };
 const STORE: House = House {
