@@ -100,7 +100,7 @@ const RUN_FLOORS: [&[&str]; 11] = [
     &["limit"],
     &["statistic"],
     &["published", "series"],
-    &["answer", "context", "cycles", "names", "target", "verdict", "words"],
+    &["answer", "context", "cycles", "label", "names", "target", "verdict", "words"],
 ];
 
 impl House {
