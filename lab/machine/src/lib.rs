@@ -13,6 +13,7 @@ mod given;
 pub mod host;
 mod images;
 mod machines;
+pub mod observe;
 mod processes;
 pub mod profile;
 pub mod qemu;
@@ -21,6 +22,7 @@ pub mod rtl;
 mod scratch;
 pub mod serial;
 mod setup;
+mod stream;
 pub mod vm;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};

@@ -29,6 +29,7 @@ const PROGRAM: House = House {
 const REPORT: House = House {
     folder: "report/src",
     floors: &[
+        &["pages_test"],
         &["answer_test", "google_benchmark_test"],
         &["format"],
         &["comparison_text", "html"],
@@ -57,19 +58,20 @@ const ENGINE: House = House {
     folder: "engine/src",
     floors: &[
         &["fleet", "runner", "variant"],
-        &["doctor", "journal", "observation", "observe", "study"],
+        &["doctor", "journal", "observation", "study"],
         &["case", "peer", "stream"],
     ],
 };
 const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
+        &["observe"],
         &["qemu", "rtl", "serial"],
         &["images", "vm"],
         &["firmware", "host"],
         &["builder", "family", "own", "processes", "scratch"],
         &["lib"],
-        &["agreement", "profile", "setup"],
+        &["agreement", "profile", "setup", "stream"],
     ],
 };
 const STORE: House = House {
@@ -101,8 +103,8 @@ const STATISTICS: House = House {
     folder: "statistics/src",
     floors: &[
         &["compare_test"],
-        &["compare", "extreme", "notable"],
-        &["alert", "between", "change", "decide", "needed", "pareto", "sequential", "summary"],
+        &["compare", "notable"],
+        &["alert", "between", "change", "decide", "needed", "sequential", "summary"],
         &["order", "significance", "tail"],
         &["bursts"],
         &["gamma", "resample"],
@@ -123,7 +125,7 @@ const RUN_FLOORS: [&[&str]; 11] = [
     &["limit"],
     &["statistic"],
     &["published", "series"],
-    &["answer", "context", "cycles", "names", "target", "verdict", "words"],
+    &["answer", "context", "cycles", "label", "names", "target", "verdict", "words"],
 ];
 
 impl House {

@@ -10,7 +10,7 @@ use super::{
     svg::{Anchor, Svg, text_width, wrap},
     text::joined,
 };
-use chronoscope_run::{CaseResult, Domain, FigureResult, Published};
+use chronoscope_run::{CaseResult, Domain, FigureResult, Published, label::Part};
 use chronoscope_units::{OneLine, show};
 
 /// Most rows of a chart; further rows continue in the next one.
@@ -78,8 +78,8 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         .filter(|(_, case, figure)| figure.value.is_finite() && has_reference(case, figure))
         .collect();
     let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
-        let words =
-            [*subject, case.target.as_str()].into_iter().chain(case.label.split_whitespace());
+        let words = [*subject, case.target.as_str()];
+        let words = words.into_iter().chain(case.label.parts().map(Part::text));
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
     let common: Vec<String> = match measured.split_first() {

@@ -106,11 +106,10 @@ fn names_are_text_and_no_markup() {
     run.context.command = vec![evil.into()];
     run.cases.push(rich("switch", "tasks=9"));
     for case in &mut run.cases {
-        for text in
-            [&mut case.target, &mut case.label, &mut case.start, &mut case.end, &mut case.release]
-        {
+        for text in [&mut case.target, &mut case.start, &mut case.end, &mut case.release] {
             *text = evil.into();
         }
+        case.label = evil.into();
         case.parameters.insert(evil.into(), evil.into());
         case.log = vec![evil.into()];
         case.verdict.reasons = vec![evil.into()];
