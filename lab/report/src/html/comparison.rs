@@ -26,8 +26,7 @@ use chronoscope_units::{digits, show};
 /// comparisons with the same A, for which `history` is not used.
 pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     if let [one] = comparisons {
-        let (title, answer) = compared::html(one);
-        let answer = maud::PreEscaped(answer);
+        let (title, answer) = compared::answer(one);
         let statistics: usize = one.lines.iter().map(|line| line.statistics.len()).sum();
         let figures = format!("All figures: {statistics}, with reasons");
         let body = html! {

@@ -117,8 +117,7 @@ fn contents(experiments: &[&str]) -> Markup {
 
 /// The page of one run: the answer, and everything else folded.
 fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str], first: Markup) -> String {
-    let (title, answer) = answer::html(run);
-    let answer = PreEscaped(answer);
+    let (title, answer) = answer::answer(run);
     let series = html! {
         (contents(experiments))
         (first)
