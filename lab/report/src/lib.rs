@@ -14,7 +14,6 @@ pub mod comparison;
 mod comparison_text;
 pub mod csv;
 mod csv_long;
-pub mod extrapolation;
 mod file;
 pub mod format;
 pub mod github;
@@ -51,8 +50,6 @@ use format::{ComparisonFormat, ComparisonWriter, RunFormat, RunWriter, TraceForm
 pub use paint::Paint;
 pub use screen::Screen;
 
-use text_table::fold;
-
 use crate::{comparison::Comparison, timeline::Timeline};
 use chronoscope_base::console;
 use chronoscope_run::Run;
@@ -75,30 +72,6 @@ pub fn write(run: &Run, format: RunFormat, file: Option<&Path>, name: Option<&st
     let text = match format.writer {
         RunWriter::One(render) => render(run, &Screen::for_output(file, name))?,
         RunWriter::Several(render) => render(&[(String::new(), run)]),
-    };
-    emit(&text, file)
-}
-
-/// Writes a run with extrapolated maxima, as a table or a page. `words` name the horizon.
-///
-/// # Errors
-/// When the format has no room for them, or the output cannot be written.
-pub fn write_extrapolated(
-    run: &Run,
-    seconds: f64,
-    words: &str,
-    format: RunFormat,
-    file: Option<&Path>,
-) -> Result<()> {
-    let found = extrapolation::of(run, seconds);
-    let text = match format.writer {
-        RunWriter::Several(_) => html::render_extrapolated(run, &found, words),
-        RunWriter::One(_) if format.is_table() => {
-            let screen = Screen::for_output(file, None);
-            let text = table::render(run, &screen) + &extrapolation::section(&found, words);
-            fold(&text, screen.columns)
-        }
-        RunWriter::One(_) => bail!("--extrapolate is for the table and the page (-o FILE.html)"),
     };
     emit(&text, file)
 }

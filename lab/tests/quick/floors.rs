@@ -22,7 +22,7 @@ const HOUSES: [&House; 7] = [&PROGRAM, &REPORT, &ENGINE, &MACHINE, &STORE, &RUN,
 
 const PROGRAM: House = House {
     folder: "src",
-    floors: &[&["main"], &["command"], &["cli"], &["http", "progress", "revision"]],
+    floors: &[&["main"], &["command"], &["cli"], &["progress", "revision"]],
 };
 const REPORT: House = House {
     folder: "report/src",
@@ -38,7 +38,6 @@ const REPORT: House = House {
             "capture_files",
             "cause",
             "csv_long",
-            "extrapolation",
             "google_benchmark_console",
             "history",
             "json",

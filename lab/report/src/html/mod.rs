@@ -16,7 +16,6 @@ mod growth;
 mod heat;
 mod histogram;
 mod ladder;
-mod levels;
 mod overview;
 #[cfg(test)]
 mod pages_test;
@@ -48,7 +47,7 @@ mod waveform;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::{panel::Subject, text::clean};
-use crate::{extrapolation::Extrapolated, table::conditions};
+use crate::table::conditions;
 use chronoscope_run::{Run, Status};
 
 const STYLE: &str = include_str!("page.css");
@@ -56,16 +55,6 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Renders the page of one run, or of several named runs side by side.
 pub fn render(runs: &[(String, &Run)]) -> String {
-    render_with(runs, Markup::default())
-}
-
-/// Renders the page of one run with its extrapolated maxima. `words` name the horizon.
-pub fn render_extrapolated(run: &Run, found: &[Extrapolated<'_>], words: &str) -> String {
-    render_with(&[(String::new(), run)], levels::section(found, words))
-}
-
-/// Renders a page with a further section, which follows the contents.
-fn render_with(runs: &[(String, &Run)], first: Markup) -> String {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
     let mut experiments: Vec<&str> = Vec::new();
@@ -75,7 +64,7 @@ fn render_with(runs: &[(String, &Run)], first: Markup) -> String {
         }
     }
     if let [(_, run)] = runs {
-        return of_one(run, &subjects, &experiments, first);
+        return of_one(run, &subjects, &experiments);
     }
     let title = runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", ");
     let body = html! {
@@ -84,7 +73,6 @@ fn render_with(runs: &[(String, &Run)], first: Markup) -> String {
             @for Subject { name, run } in &subjects { (overview::overview(name, run)) }
         }
         (contents(&experiments))
-        (first)
         @for experiment in &experiments { (section::section(experiment, &subjects)) }
         (proofs(&experiments, &subjects))
         @for Subject { name, run } in &subjects {
@@ -116,11 +104,10 @@ fn contents(experiments: &[&str]) -> Markup {
 }
 
 /// The page of one run: the answer, and everything else folded.
-fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str], first: Markup) -> String {
+fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str]) -> String {
     let (title, answer) = answer::answer(run);
     let series = html! {
         (contents(experiments))
-        (first)
         @for experiment in experiments { (section::section(experiment, subjects)) }
         (peers::section("", run))
     };

@@ -90,24 +90,9 @@ pub fn render(rows: &[CaseRow], words: &str, linked: &dyn Fn(i64) -> bool) -> St
         (found(&lines, linked))
         (machines(rows, linked))
         (sections(&lines, linked))
+        (all_runs(rows, linked))
     };
     page(&title, &body)
-}
-
-/// The runs that a reader of the page may want to open: the last of each machine, and those that
-/// begin a new level, the newest first, at most `most`.
-pub fn notable(rows: &[CaseRow], most: usize) -> Vec<i64> {
-    let labels = labels_of(rows);
-    let lines = lines(rows, &labels);
-    let last: BTreeMap<&str, i64> = rows.iter().map(|row| (machine(row), row.run)).collect();
-    let changed =
-        lines.iter().flat_map(|line| line.changes.iter().map(|change| line.runs[change.at].run));
-    let mut runs: Vec<i64> = changed.collect::<BTreeSet<_>>().into_iter().rev().collect();
-    runs.retain(|run| !last.values().any(|last| last == run));
-    let mut all: Vec<i64> = last.into_values().collect::<BTreeSet<_>>().into_iter().rev().collect();
-    all.extend(runs);
-    all.truncate(most);
-    all
 }
 
 /// The name of a row's machine: its host's, where it has none.
@@ -200,6 +185,24 @@ fn machines(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> Markup {
     html! {
         h2 { "Machines" }
         (wide("figures machines", &head, &rows))
+    }
+}
+
+/// All runs, the newest first, each with a link to its page.
+fn all_runs(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> Markup {
+    let runs: BTreeMap<i64, &CaseRow> = rows.iter().map(|row| (row.run, row)).collect();
+    let lines = html! {
+        @for row in runs.into_values().rev() {
+            tr {
+                td { (link(row.run, linked)) }
+                td { (machine(row)) }
+                td { (*row.started) }
+            }
+        }
+    };
+    html! {
+        h2 { "Runs" }
+        (wide("figures runs", &["run", "machine", "started (UTC)"], &lines))
     }
 }
 
@@ -412,6 +415,7 @@ mod tests {
             "{text}"
         );
         let link = "<td>desk</td><td><a href=\"runs/41.html\">run 41</a></td>";
+        assert!(text.contains("<tr><td>run 2</td><td>&lt;b&gt;</td><td>2026-01-31T12"), "{text}");
         assert!(text.contains(link) && text.contains("<td>×1.200</td>"), "{text}");
         assert!(text.contains("run 41, 2026-01-31T12:00:00Z: 1.2"), "{text}");
         assert_eq!(text.matches("a new level (×1.200)").count(), 1, "{text}");
@@ -420,8 +424,11 @@ mod tests {
         // The other machine is named by its host, and did not change.
         assert!(text.contains("&lt;b&gt;</td><td>30 of 2 to run 60"), "{text}");
         assert_eq!(text.matches("0 changes of level").count(), 1, "{text}");
-        assert_eq!(notable(&rows(), 9), [60, 59, 41]);
-        assert_eq!(notable(&rows(), 2), [60, 59]);
+        let linked = render(&rows(), "", &|_| true);
+        for run in 1..=60 {
+            let link = format!("<tr><td><a href=\"runs/{run}.html\">run {run}</a></td>");
+            assert!(linked.contains(&link), "{run}");
+        }
     }
 
     #[test]
