@@ -8,12 +8,11 @@ use maud::{Markup, html};
 use super::{
     picture,
     plot::{bar, dot, label},
-    text::steps,
 };
 use crate::{
-    answer::Answer, answer::Body, answer::Problem, answer::elsewhere, answer::latency::Latency,
-    answer::list::Limited, answer::list::List, answer::list::ListRow, answer::list::limited,
-    answer::ranking::Column, answer::ranking::Ranking, answer::ranking::Row,
+    answer::Answer, answer::Body, answer::Problem, answer::Step, answer::elsewhere,
+    answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
+    answer::list::limited, answer::ranking::Column, answer::ranking::Ranking, answer::ranking::Row,
     answer::ranking::amount_of, answer::ranking::cell, answer::ranking::is_best, answer::rule,
     answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
@@ -63,7 +62,7 @@ pub fn first_screen(
     title: &str,
     trust: &Trust,
     body: &Markup,
-    next: &[String],
+    next: &[Step],
 ) -> Markup {
     html! {
         section.answer {
@@ -77,7 +76,16 @@ pub fn first_screen(
             h1 { (title.replace('–', "\u{2060}–\u{2060}")) }
             (self::trust(trust))
             (body)
-            (steps(next))
+            @if !next.is_empty() {
+                div.next {
+                    @for Step { gain, action } in next.iter().take(3) {
+                        p {
+                            @if gain.is_empty() { "→ " } @else { b { "→ " (gain) ":" } " " }
+                            (action)
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -625,8 +633,7 @@ fn list(list: &List) -> Markup {
 }
 
 fn room_of(row: &ListRow) -> Markup {
-    let at_least = row.cells.last().is_some_and(|bound| bound.starts_with('≥'));
-    room(row.share.unwrap_or(0.0), row.status != Status::Pass, at_least)
+    room(row.share.unwrap_or(0.0), row.status != Status::Pass, row.at_least)
 }
 
 fn verdict(row: &ListRow) -> Markup {

@@ -46,7 +46,10 @@ mod waveform;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::{panel::Subject, text::clean};
+use self::{
+    panel::Subject,
+    text::{clean, joined},
+};
 use crate::table::conditions;
 use chronoscope_run::{Run, Status};
 
@@ -192,7 +195,8 @@ fn notes(run: &Run) -> Markup {
 /// The conditions of the machines, and the command line.
 fn machine(run: &Run) -> Markup {
     html! {
-        @for line in conditions::section(run).lines() { p { (line.trim()) } }
+        @for (target, items) in conditions::machines(run) { p { (target) ": " (joined(&items)) } }
+        p { (conditions::size(run)) }
         p { (run.context.command.join(" ")) }
     }
 }

@@ -7,6 +7,7 @@ use super::{
     frame::{Axis, draw, x_range, y_range},
     panel::{Entry, Panel},
     scale::Scale,
+    text::joined,
 };
 use chronoscope_statistics::Slope;
 use chronoscope_units::show;
@@ -81,8 +82,8 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
 
 /// The case's name: the words of an entry's name without the series.
 fn case_name(case: &[&Entry<'_>]) -> String {
-    let words = case[0].name.split(" · ").filter(|word| *word != case[0].series.name);
-    let name = words.collect::<Vec<_>>().join(" · ");
+    let words = case[0].words.iter().filter(|word| **word != *case[0].series.name);
+    let name = joined(&words.collect::<Vec<_>>());
     if name.is_empty() { case[0].case.experiment.to_string() } else { name }
 }
 

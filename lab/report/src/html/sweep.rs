@@ -23,8 +23,10 @@ const MAX_LINES: usize = 6;
 /// Series of cases that differ in one parameter only.
 pub struct Line<'p, 'a> {
     pub name: String,
-    /// The name without the target, common to the lines of all targets.
-    label: String,
+    /// The words of the name.
+    words: Vec<String>,
+    /// The words without the target, common to the lines of all targets.
+    label: Vec<String>,
     /// The entries by the value of the parameter, ascending.
     pub points: Vec<(f64, &'p Entry<'a>)>,
 }
@@ -139,18 +141,18 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
             points.push((x, entry));
         }
     }
-    let own = |entry: &Entry<'_>| {
-        let words =
-            entry.name.split(" · ").filter(|word| !word.starts_with(&format!("{parameter}=")));
-        joined(&words.collect::<Vec<_>>())
-    };
+    let prefix = format!("{parameter}=");
     let kept = found.into_values().filter(|points| points.len() >= MIN_POINTS);
     kept.map(|mut points| {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let name = own(points[0].1);
-        let label = name.replace(&*points[0].1.case.target, "");
-        let name = if name.is_empty() { panel.experiment.to_owned() } else { name };
-        Line { name, label, points }
+        let entry = points[0].1;
+        let mut words = entry.words.clone();
+        words.retain(|word| !word.starts_with(&prefix));
+        let label = words.iter().filter(|word| **word != *entry.case.target).cloned().collect();
+        if words.is_empty() {
+            words.push(panel.experiment.to_owned());
+        }
+        Line { name: joined(&words), words, label, points }
     })
     .collect()
 }
@@ -223,13 +225,10 @@ fn figure(
     let x =
         Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
     let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit.name()));
-    let words = |line: &Line<'_, '_>| line.name.split(" · ").map(str::to_owned).collect::<Vec<_>>();
-    let mut common = if lines.len() > 1 { words(lines[0]) } else { Vec::new() };
-    common.retain(|word| lines.iter().all(|line| words(line).contains(word)));
+    let mut common = if lines.len() > 1 { lines[0].words.clone() } else { Vec::new() };
+    common.retain(|word| lines.iter().all(|line| line.words.contains(word)));
     let own = |line: &Line<'_, '_>| {
-        let mut own = words(line);
-        own.retain(|word| !common.contains(word));
-        joined(&own)
+        joined(&line.words.iter().filter(|word| !common.contains(word)).collect::<Vec<_>>())
     };
     let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit.name()));
     let mut measured = Vec::new();

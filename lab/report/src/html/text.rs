@@ -40,22 +40,6 @@ pub fn grouped(text: &str) -> String {
     grouped
 }
 
-/// The next steps below a picture: the words up to the first colon are a step's heading.
-pub fn steps(steps: &[String]) -> Markup {
-    html! {
-        @if !steps.is_empty() {
-            div.next {
-                @for step in steps.iter().take(3) {
-                    @match step.split_once(": ") {
-                        Some((head, rest)) => p { b { "→ " (head) ":" } " " (rest) },
-                        None => p { "→ " (step) },
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// A table of text with a header.
 pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> Markup {
     let rows = html! {
