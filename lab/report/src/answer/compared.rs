@@ -228,14 +228,7 @@ fn greatest(lines: &[Line], slower: bool) -> Option<String> {
     } else {
         format!("by {}", size(ratio))
     };
-    Some(format!("{words} {} in {}", one.at, name(line)))
-}
-
-/// The name of a series, without that of the series where it is the experiment's.
-fn name(line: &Line) -> String {
-    let series = if line.series == line.experiment { "" } else { &line.series };
-    let words = [line.experiment.as_str(), &line.case, series];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    Some(format!("{words} {} in {}", one.at, line.title()))
 }
 
 // Option::filter passes a reference.

@@ -259,7 +259,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(rows: &[Latency<'_>]) -> Option<Self> {
+    fn new(rows: &[Latency<'_>]) -> Option<Self> {
         let count = |unit| rows.iter().filter(|row| row.unit() == unit).count();
         let unit = rows.iter().map(Latency::unit).max_by_key(|unit| count(*unit))?;
         let values = || {
@@ -336,7 +336,7 @@ impl Axis {
 
 fn latencies(rows: &[Latency<'_>]) -> Markup {
     let (rows, left) = rows.split_at(rows.len().min(picture::ROWS));
-    let axis = Axis::of(rows);
+    let axis = Axis::new(rows);
     let references: Vec<Option<&elsewhere::Elsewhere>> =
         rows.iter().map(|row| elsewhere::of(row.case)).collect();
     let has = |mark: fn(&Latency<'_>) -> bool| rows.iter().any(mark);

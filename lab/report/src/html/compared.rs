@@ -6,8 +6,7 @@ use maud::{Markup, html};
 use super::{
     answer::first_screen,
     plot::{at_end, bar, dot, label, line, mark, plot, ratio_labels, ratio_ticks, tick},
-    scale::Scale,
-    trend::line_name,
+    scale::{Scale, tail},
 };
 use crate::{
     answer::compared::Compared, answer::compared::change, answer::compared::ends_of,
@@ -134,16 +133,16 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(shift: &Shift) -> Self {
+    fn new(shift: &Shift) -> Self {
         let last = shift.ratios.last().map_or(0.5, |one| one.0);
         // Half a sample is beyond the longest one.
         let worst = 1.0 - 0.5 / shift.samples as f64;
-        Self { end: place(worst.max(last)).max(f64::MIN_POSITIVE) }
+        Self { end: tail(worst.max(last)).max(f64::MIN_POSITIVE) }
     }
 
     /// The position of a share in percent of the width.
     fn at(&self, share: f64) -> f64 {
-        (place(share) / self.end * 100.0).clamp(0.0, 100.0)
+        (tail(share) / self.end * 100.0).clamp(0.0, 100.0)
     }
 
     /// The ticks that do not touch each other on a phone; the ends first, then the median and p99.
@@ -193,14 +192,9 @@ impl Ranks {
     }
 }
 
-/// The position of a share on the axis of ranks.
-fn place(share: f64) -> f64 {
-    -(1.0 - share).log10()
-}
-
 /// Quantiles of both sides, and below them their ratio, rank by rank.
 fn ranks(shift: &Shift, line: &Line) -> Markup {
-    let ranks = Ranks::of(shift);
+    let ranks = Ranks::new(shift);
     let intervals = intervals(line);
     let unit = match line.unit {
         Some(Unit::Nanoseconds) | None => "time",
@@ -243,7 +237,7 @@ fn quantiles(shift: &Shift, of: &Line, ranks: &Ranks) -> Markup {
     let (low, high) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
     // Room for the label below the lower curve.
     let room = (high / low).powf(0.14).max(1.02);
-    let scale = Scale::log(low / room, high * room.sqrt(), 100.0, 0.0);
+    let scale = Scale::log(low / room, high * room.sqrt(), [100.0, 0.0]);
     let curve = |side: usize| -> Vec<(f64, f64)> {
         let least = (shift.least[side] > 0.0).then_some((0.0, shift.least[side]));
         let middle = shift
@@ -288,7 +282,7 @@ fn ratios(shift: &Shift, intervals: &[(f64, [f64; 2])], ranks: &Ranks) -> Markup
     };
     let (low, high) = (all().fold(1.0 / 1.1, f64::min), all().fold(1.1, f64::max));
     let room = (high / low).powf(0.12);
-    let scale = Scale::log(low / room, high * room, 100.0, 0.0);
+    let scale = Scale::log(low / room, high * room, [100.0, 0.0]);
     let ticks = ratio_ticks(&scale, 16.0);
     let middle = shift.ratios.iter().map(|(share, ratio)| (ranks.at(*share), scale.at(*ratio)));
     let points: Vec<(f64, f64)> =
@@ -351,7 +345,7 @@ fn bars(comparison: &Comparison) -> Markup {
     let threshold = comparison.threshold;
     let low = usable.iter().copied().fold(1.0 / (1.0 + threshold) / 1.02, f64::min);
     let high = usable.iter().copied().fold((1.0 + threshold) * 1.02, f64::max);
-    let scale = Scale::log(low, high, 0.0, 100.0);
+    let scale = Scale::log(low, high, [0.0, 100.0]);
     let all = rows.len();
     let changed =
         |row: &Bar<'_>| matches!(row.1.finding, Finding::Regression | Finding::Improvement);
@@ -399,7 +393,7 @@ fn ratio_bar((line, one, ratio): &Bar<'_>, scale: &Scale, threshold: f64) -> Mar
     let ends = one.figures.interval.filter(|ends| ends.low > 0.0 && ends.high.is_finite());
     html! {
         div class=(class) {
-            span.l { (line_name(line)) " " small { (one.statistic) } }
+            span.l { (line.title()) " " small { (one.statistic) } }
             div.k {
                 (between("within", 1.0 / (1.0 + threshold), 1.0 + threshold))
                 (dot("one", scale.at(1.0)))

@@ -136,6 +136,11 @@ impl<'a> Panel<'a> {
         }
     }
 
+    /// The entries of measured series, without auxiliary ones and controls.
+    pub fn measured(&self) -> impl Iterator<Item = &Entry<'a>> {
+        self.entries.iter().filter(|entry| entry.series.role == Role::Measured)
+    }
+
     /// The clocks of cases, joined by `; `.
     pub fn clocks<'c>(cases: impl Iterator<Item = &'c CaseResult>) -> String {
         let clocks: BTreeSet<String> = cases.map(|case| clock(domain(case))).collect();

@@ -45,12 +45,12 @@ pub fn pictures(run: &Run, rules: &Answering) -> (Option<Markup>, Option<Markup>
 }
 
 /// A scale between the ends of values, in percent of the picture.
-fn fitted(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
+fn fitted(values: impl Iterator<Item = f64> + Clone, ends: [f64; 2]) -> Scale {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
     match low {
-        low if low > 0.0 && high / low > LOGARITHMIC => Scale::log(low, high, from, to),
-        low => Scale::linear(low, high, from, to),
+        low if low > 0.0 && high / low > LOGARITHMIC => Scale::log(low, high, ends),
+        low => Scale::linear(low, high, ends),
     }
 }
 
@@ -61,7 +61,7 @@ fn sweep(curves: &[Curve], rules: &Sweep) -> Markup {
     let log = low > 0.0 && high / low > LOGARITHMIC;
     let x = Scale { low, high, from: 2.0, to: 98.0, log };
     // Room for names above the highest and below the lowest curve.
-    let y = fitted(all().map(|point| point.1), 90.0, 10.0);
+    let y = fitted(all().map(|point| point.1), [90.0, 10.0]);
     let places: Vec<Vec<(f64, f64)>> = curves
         .iter()
         .map(|curve| curve.points.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect())
@@ -296,7 +296,7 @@ pub fn ratios(list: &List) -> Option<Markup> {
     }
     let low = known.iter().copied().fold(1.0 / 1.05, f64::min);
     let high = known.iter().copied().fold(1.05, f64::max);
-    let scale = Scale::log(low, high, 0.0, 100.0);
+    let scale = Scale::log(low, high, [0.0, 100.0]);
     let words = |ratio| if ratio == 1.0 { "equal".to_owned() } else { span::ratio(ratio) };
     let rows: Vec<Markup> = list.rows.iter().map(|row| ratio_row(list, row, &scale)).collect();
     Some(html! {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, draw, x_range, y_range},
+    frame::{Axis, RIGHT, X, Y, draw},
     panel::{Entry, Panel, applies_to, comparable_value, value_of},
     scale::Scale,
     svg::{Anchor, Svg},
@@ -108,8 +108,7 @@ fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) 
     let published = curves(parameter, lines, |figure| comparable_value(figure, panel))
         .into_iter()
         .flat_map(|curve| curve.points.into_iter().map(|point| point.1));
-    let (base, top) = y_range();
-    let y = Scale::fitting(measured.chain(published).collect::<Vec<_>>().into_iter(), base, top);
+    let y = Scale::fitting(measured.chain(published).collect::<Vec<_>>().into_iter(), Y);
     groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
 
@@ -220,11 +219,10 @@ fn figure(
     let value = |entry: &Entry<'_>| value_of(entry, statistic_name).unwrap_or(f64::NAN);
     let xs: Vec<f64> =
         lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
-    let (from, to) = x_range();
     // Leave room at the right for the letters of published curves.
-    let x =
-        Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
-    let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit.name()));
+    let room = if curves.is_empty() { 0.0 } else { 12.0 };
+    let x = Scale::fitting(xs.iter().copied(), [X[0], X[1] - room]);
+    let mut svg = draw(&axis(x, parameter), &Axis::new(y, &panel.beyond(&what), panel.unit.name()));
     let mut common = if lines.len() > 1 { lines[0].words.clone() } else { Vec::new() };
     common.retain(|word| lines.iter().all(|line| line.words.contains(word)));
     let own = |line: &Line<'_, '_>| {
@@ -265,7 +263,7 @@ fn figure(
 /// The x axis of a parameter; a logarithmic `size` has ticks at powers of two bytes.
 pub fn axis(x: Scale, parameter: &str) -> Axis {
     if parameter != "size" || !x.log {
-        return Axis::of(x, parameter, "");
+        return Axis::new(x, parameter, "");
     }
     let label = |power: u32| match power {
         0..10 => (1 << power).to_string(),
