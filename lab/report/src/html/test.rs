@@ -13,7 +13,7 @@ use chronoscope_run::{
 };
 
 /// Elements without an end tag.
-const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+const VOID: [&str; 4] = ["meta", "br", "input", "!DOCTYPE"];
 
 pub(super) fn page_of(run: &Run) -> String {
     let text = render(&[(String::new(), run)]);
