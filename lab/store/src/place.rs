@@ -19,7 +19,7 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// # Errors
 /// If neither XDG_DATA_HOME nor HOME is an absolute path.
 pub(super) fn data_folder() -> Result<PathBuf> {
-    let data = folders::of_user("XDG_DATA_HOME", ".local/share");
+    let data = folders::for_user("XDG_DATA_HOME", ".local/share");
     data.context("there is no folder for the store of runs: set HOME, or name a file with --store")
 }
 

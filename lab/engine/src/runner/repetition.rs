@@ -181,5 +181,5 @@ pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     let patience = Duration::from_secs(10)
         .saturating_add(case.expected().saturating_mul(10))
         .saturating_mul(machine.slowness());
-    if machine.is_emulated() { Limit::of_work(patience) } else { patience.into() }
+    if machine.is_emulated() { Limit::for_work(patience) } else { patience.into() }
 }
