@@ -18,7 +18,7 @@ impl Stream {
     /// Begins the stream of a kernel's answer to a request.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and so the others.
+    /// The record is longer than a frame; likewise in the other methods.
     pub fn begin(kernel: &str, request: &Request) -> Result<Self> {
         let request = &request.to_string();
         let mut stream = Self { bytes: Vec::new(), records: 0, series: 0 };
@@ -26,6 +26,8 @@ impl Stream {
         Ok(stream)
     }
 
+    /// Appends a record.
+    ///
     /// # Errors
     /// The record is longer than a frame.
     pub fn send(&mut self, record: &Record<'_>) -> Result<()> {
