@@ -11,7 +11,7 @@ use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::
 
 pub use self::{analyser::Analyser, vary::Vary};
 use chronoscope_machine::{self as machine, SOAK};
-use chronoscope_run::{Label, Limit, Published, Target, judged::Judge};
+use chronoscope_run::{Label, Limit, Published, Target, compared::StatisticChoice};
 use chronoscope_units::{words::hint, words::nearest};
 
 /// The values to run, by parameter; each value of a list makes a case.
@@ -40,7 +40,7 @@ pub struct Case {
     pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
     /// The statistics that a comparison judges; the usual ones if none is named.
-    pub judge: Judge,
+    pub judge: StatisticChoice,
     pub published: Vec<Published>,
 }
 
@@ -143,7 +143,7 @@ pub struct Plan {
     pub deadline: Option<f64>,
     pub analyser: Option<Analyser>,
     pub limits: Vec<Limit>,
-    pub judge: Judge,
+    pub judge: StatisticChoice,
     pub published: Vec<Published>,
 }
 

@@ -21,7 +21,7 @@ use chronoscope_base::{
     toml_text, toml_text::from_toml_with_known_keys, toml_text::list, toml_text::word,
 };
 use chronoscope_machine::serial;
-use chronoscope_run::{Answering, Limit, Published, Run, Target, judged::Judge};
+use chronoscope_run::{Answering, Limit, Published, Run, Target, compared::StatisticChoice};
 use chronoscope_units::{self as units, OneLine, Text, file, words};
 
 /// A study, as its TOML file has it.
@@ -269,7 +269,7 @@ impl Entry {
             deadline: overrides.deadline.or(deadline),
             analyser: self.analyser,
             limits: self.limits.clone(),
-            judge: Judge::read(&self.judge)?.or(Judge::read(&study.judge)?),
+            judge: StatisticChoice::read(&self.judge)?.or(StatisticChoice::read(&study.judge)?),
             published: self.published()?,
         };
         if own_repeat == 0 || plan.repeat == 0 {

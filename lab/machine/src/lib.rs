@@ -5,8 +5,8 @@
 
 #![forbid(unsafe_code)]
 
-mod agreement;
 mod builder;
+mod determinism;
 mod family;
 pub mod firmware;
 pub mod host;

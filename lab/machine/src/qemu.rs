@@ -14,7 +14,7 @@ use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use self::chip::{CHIPS, Chip};
 use super::{
-    Machine, Made, Recording, Start, agreement, builder,
+    Machine, Made, Recording, Start, determinism, builder,
     family::{Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},
@@ -215,7 +215,7 @@ impl Machine for Qemu {
             qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
             child::run(&mut qemu, self.chip.program, start.limit, start.stop, sink)
         };
-        agreement::run(&image, &what, once, sink)
+        determinism::run(&image, &what, once, sink)
             .map_err(|error| self.explained(error, variant))?;
         let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
         Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })

@@ -10,8 +10,8 @@ use crate::{cli, cli::BaselineCommand};
 use chronoscope_base::console;
 use chronoscope_report::{
     self as report, baseline, baseline::Baseline, baseline::Machine, comparison::Comparison,
-    comparison::Finding, comparison::History, comparison::Judge, comparison::Line,
-    comparison::Side,
+    comparison::Finding, comparison::History, comparison::Line, comparison::Side,
+    comparison::StatisticChoice,
 };
 use chronoscope_run::{Context, Run, Unit};
 use chronoscope_store::{Store, reference::Reference};
@@ -30,7 +30,7 @@ fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
 
 fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     let (found, run) = load(&arguments.run, &arguments.store)?;
-    let (baseline, left_out) = Baseline::of(&run, &Judge::read(&arguments.judge)?);
+    let (baseline, left_out) = Baseline::of(&run, &StatisticChoice::read(&arguments.judge)?);
     if baseline.series.is_empty() {
         let why = left_out.first().map_or("it has no case", String::as_str);
         bail!("{found} has nothing that could be checked later, so no baseline is written: {why}");
@@ -59,9 +59,9 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         }
         _ => History::default(),
     };
-    let judge = Judge::read(&arguments.judge.judge)?;
-    let how = baseline::how(&judge, threshold, &history, in_turn);
-    let checked = baseline.check(&run, &how);
+    let judge = StatisticChoice::read(&arguments.judge.judge)?;
+    let options = baseline::options(&judge, threshold, &history, in_turn);
+    let checked = baseline.check(&run, &options);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
         host: host.clone(),
@@ -83,7 +83,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         only_in_a: checked.vanished,
         only_in_b: checked.new,
         notes,
-        ..Comparison::new(sides, &how, checked.lines)
+        ..Comparison::new(sides, &options, checked.lines)
     };
     let comparison = comparison.concluded(arguments.judge.strict);
     report::write_comparison(

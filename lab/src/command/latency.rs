@@ -18,7 +18,7 @@ use self::json::Form;
 use crate::cli;
 use chronoscope_base::{console, signals};
 use chronoscope_engine::{
-    case::Settings, case::experiment, journal::Journal, runner, runner::How, study::Entry,
+    case::Settings, case::experiment, journal::Journal, runner, runner::RunOptions, study::Entry,
     study::Overrides, study::Study,
 };
 use chronoscope_machine::{vm::kernel, vm::kernel::OWN_TARGETS, vm::kernel::Own};
@@ -76,9 +76,9 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
-    let how = How { keep_samples: true, jobs: 1 };
+    let options = RunOptions { keep_samples: true, jobs: 1 };
     let mut progress = crate::progress::new(true);
-    let outcome = runner::run(&cases, how, progress.as_mut(), stop, &mut Journal::none())?;
+    let outcome = runner::run(&cases, options, progress.as_mut(), stop, &mut Journal::none())?;
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
         let reason = first.map(|case| case.verdict.reasons.join("; "));

@@ -5,27 +5,26 @@ use std::{
     env,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
-use super::{keep::Keeper, on};
+use super::{on, session::Session};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
 use chronoscope_engine::{
     case::Case, case::Settings, case::Vary, case::experiment, doctor, fleet, fleet::Number,
-    fleet::Plan, fleet::label, journal::CaseForm, journal::Header, journal::PeerForm, runner,
-    runner::How, runner::context, runner::pairs, study, study::Overrides, study::Peer,
-    study::Study,
+    fleet::Plan, fleet::label, journal::Header, journal::PeerForm, runner, runner::RunOptions,
+    runner::context, runner::pairs, study, study::Overrides, study::Peer, study::Study,
 };
 use chronoscope_machine::{
     serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel, vm::kernel::Own,
 };
 use chronoscope_report::{self as report, Screen, format::JSON};
-use chronoscope_run::{Context, SCHEMA, Shard, Target};
+use chronoscope_run::{Context, Shard, Target};
 use chronoscope_units::{OneLine, words};
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
@@ -147,8 +146,7 @@ fn identified(arguments: &cli::Run) -> Result<Context> {
 struct Prepared {
     cases: Vec<Case>,
     peers: Vec<Peer>,
-    header: Header,
-    keeper: Keeper,
+    session: Session,
 }
 
 impl Prepared {
@@ -177,27 +175,26 @@ impl Prepared {
         if !quiet {
             doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
         }
+        let context = Context { doctor, shard, ..identified(arguments)? };
         let header = Header {
-            schema: SCHEMA,
-            context: Context { doctor, shard, ..identified(arguments)? },
             study: study.name,
-            titles: vec![study.title],
             notes: study.notes,
             answering: study.answering,
             keep_samples,
-            cases: cases.iter().map(CaseForm::of).collect(),
             peers: peers.iter().map(pairs::ready).collect(),
+            ..Header::new(context, vec![study.title], &cases)
         };
-        let keeper = match arguments.part {
-            None => Keeper::open(&arguments.keep, &header, quiet)?,
-            Some(_) => Keeper::none(),
+        let session = match arguments.part {
+            None => Session::open(&arguments.keep, header, quiet)?,
+            // The verdict and the store are the merged run's.
+            Some(_) => Session::unkept(header),
         };
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
         } else if let (Some(image), Some(board)) = (&arguments.flash, &board) {
             boards::flash_board(board, image, stop)?;
         }
-        Ok(Self { cases, peers, header, keeper })
+        Ok(Self { cases, peers, session })
     }
 
     /// Runs everything, and writes and stores the results. Returns the exit status.
@@ -205,37 +202,24 @@ impl Prepared {
     /// # Errors
     /// If a target does not exist, or the results cannot be written or stored.
     fn measure(self, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
-        let Self { cases, peers, header, mut keeper } = self;
-        let mut progress = crate::progress::new(arguments.output.quiet || arguments.part.is_some());
-        let start = Instant::now();
-        let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-        let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };
-        let outcome = runner::run(&cases, how, progress, stop, journal)?;
-        let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
-        let context = Context {
-            interrupted: outcome.interrupted || beside.interrupted,
-            seconds: start.elapsed().as_secs_f64(),
-            case_seconds: Some(outcome.spent.as_secs_f64()),
-            ..header.context.clone()
-        };
-        let runs = header.runs(&context, outcome.results, beside.results);
-        let run = runs.first().context("a title makes a run")?;
+        let Self { cases, peers, session } = self;
+        let jobs = arguments.jobs.count();
+        let mut measured = session.measure(|header, progress, journal| {
+            let options = RunOptions { keep_samples: header.keep_samples, jobs };
+            let outcome = runner::run(&cases, options, progress, stop, journal)?;
+            Ok(outcome.with_peers(pairs::run(&peers, &header.peers, progress, stop, journal)?))
+        })?;
         if let Some(part) = &arguments.part {
+            let run = measured.run()?;
             if run.context.interrupted {
                 return Ok(INTERRUPTED);
             }
-            // The verdict is that of the merged run.
             return report::write(run, JSON, Some(part), None).map(|()| 0);
         }
-        // Both are tried even if one fails, so that measurements are not lost.
-        let output = &arguments.output;
-        let stored = keeper.store(&runs);
-        let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
-        let (format, file) = (output.format(), output.output.as_deref());
-        let written = report::write(run, format, file, name.as_deref());
-        written.and(stored.map(drop))?;
+        measured.store_and_write(&arguments.output)?;
+        let run = measured.run()?;
         if run.context.interrupted {
-            let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
+            let (complete, all) = (measured.complete, cases.len() + peers.len());
             console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
             return Ok(INTERRUPTED);
         }

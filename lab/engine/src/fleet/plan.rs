@@ -105,7 +105,7 @@ impl Plan {
         forms: &[PeerForm],
         keep_samples: bool,
     ) -> Result<Self> {
-        let case_forms: Vec<CaseForm> = cases.iter().map(CaseForm::of).collect();
+        let case_forms: Vec<CaseForm> = cases.iter().map(CaseForm::new).collect();
         let answering = (&study.answering, keep_samples);
         let all = (&study.name, &study.title, &study.notes, answering, case_forms, forms);
         Ok(Self {

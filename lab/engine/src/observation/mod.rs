@@ -22,7 +22,7 @@ use crate::{case::Analyser, case::Case};
 use chronoscope_machine::Recording;
 use chronoscope_run::{
     CaseResult, Clock, Cycles, Domain, EvidenceResult, FigureResult, Published, Role, SeriesResult,
-    Status, Unit, Verdict, judge::judge, names::CAPTURE, names::GIVEN_IMAGE, names::KERNEL,
+    Status, Unit, Verdict, judge::Unjudged, names::CAPTURE, names::GIVEN_IMAGE, names::KERNEL,
     names::RUNS,
 };
 use chronoscope_statistics::slope;
@@ -380,10 +380,10 @@ impl Observation {
         self.repetitions += 1;
     }
 
-    /// Computes the result of the case from all complete repetitions.
-    pub fn finish(self, case: &Case) -> CaseResult {
+    /// The result of the case from all complete repetitions.
+    pub fn finish(self, case: &Case) -> Unjudged {
         let (tick, unit) = self.tick();
-        let (refusal, log) = (self.refusal, self.log);
+        let log = self.log;
         let text = |(name, bytes): (String, Vec<u8>)| {
             (name.into(), String::from_utf8_lossy(&bytes).into_owned())
         };
@@ -425,8 +425,7 @@ impl Observation {
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
         };
         result.find_intervals();
-        result.verdict = refusal.unwrap_or_else(|| judge(&result));
-        result
+        Unjudged { result, failure: self.refusal }
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> UnderWay<'a> {
         let mut intake = Intake::new(&mut observation);
         let seen = play(self.machine.as_ref(), case, &mut intake, stop, &mut |_| {}, &mut |_| {});
         intake.finish(seen.as_ref().map_err(|error| anyhow!("{error:#}"))).context("ours")?;
-        let result = observation.finish(case);
+        let result = observation.finish(case).judged();
         if result.verdict.status != Status::Pass {
             bail!(
                 "ours is {}: {}",

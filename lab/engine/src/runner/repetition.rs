@@ -69,7 +69,7 @@ pub struct Intake<'a> {
     observation: &'a mut Observation,
     before: Checkpoint,
     decoder: Decoder,
-    /// The number of records that the stream's last record told.
+    /// The number of records by the stream's last record.
     end: Option<u32>,
 }
 
@@ -141,7 +141,7 @@ fn finish(
     observation.record(seen)
 }
 
-/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
+/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `keep`
 /// first; `look` sees the observation after each piece. Returns the recordings of the machine's instruments.
 ///
 /// # Errors
@@ -151,13 +151,13 @@ pub fn play(
     case: &Case,
     intake: &mut Intake<'_>,
     stop: &AtomicBool,
-    tape: &mut dyn FnMut(&[u8]),
+    keep: &mut dyn FnMut(&[u8]),
     look: &mut dyn FnMut(&Observation),
 ) -> Result<Seen> {
     let request = case.request_of(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
-        tape(bytes);
+        keep(bytes);
         intake.feed(bytes)?;
         look(intake.observation);
         Ok(())

@@ -14,9 +14,9 @@ use std::{
 
 use super::{
     UnderWay,
+    entry::Entry,
     remaining::Work,
     repetition::{Progress, Step},
-    tape::Tape,
 };
 use crate::{case::Case, journal::Journal};
 
@@ -45,7 +45,7 @@ pub(super) fn run(
 fn work(table: &Mutex<Table<'_, '_>>, stop: &AtomicBool, journal: &Mutex<&mut Journal>) {
     while !stop.load(Ordering::Relaxed) {
         let Some((index, case)) = lock(table).take() else { return };
-        case.repeat(stop, &mut Tape::beside_others(journal, index), &mut |_, _| {});
+        case.repeat(stop, &mut Entry::beside_others(journal, index), &mut |_, _| {});
         lock(table).give_back(index, case);
     }
 }

@@ -20,7 +20,7 @@ use std::{iter::Peekable, str::Lines};
 use anyhow::{Context, Result, bail, ensure};
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 
-use super::{Source, agreement, chip::Chip};
+use super::{Source, determinism, chip::Chip};
 use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
@@ -60,7 +60,7 @@ pub fn run(
         child::run(&mut command, chip.program, start.limit, start.stop, sink)
     };
     let what = format!("{kernel}@{} {}", chip.name, start.request);
-    agreement::run(&file, &what, once, &mut |bytes| {
+    determinism::run(&file, &what, once, &mut |bytes| {
         output.extend_from_slice(bytes);
         ensure!(output.len() <= MAX_OUTPUT, "the benchmark prints more than {MAX_OUTPUT} bytes");
         Ok(())
