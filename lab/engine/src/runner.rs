@@ -59,7 +59,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome with that of the peers, which ran after the cases.
+    /// Adds the outcome of the peers, which ran after the cases.
     pub fn with_peers(self, peers: pairs::Outcome) -> Self {
         Self {
             peers: peers.results,
@@ -94,7 +94,7 @@ pub fn run(
     run_to(cases, options, progress, stop, journal, None)
 }
 
-/// Runs a case on a machine that its target does not name, and keeps its samples; otherwise as
+/// Runs a case on a machine that its target does not name, and keeps its samples; otherwise like
 /// [`run`].
 pub fn run_on_machine(
     case: &Case,
@@ -196,7 +196,7 @@ fn round(
             break;
         }
         let works: Vec<_> = under_way.iter().map(|case| case.tally.work()).collect();
-        progress.step(&Step::of(under_way[index].tally.case, &works));
+        progress.step(&Step::alone(under_way[index].tally.case, &works));
         let mut watch = Watch::new(progress, works, index);
         let look = &mut |case: &_, seen: &_| watch.look(case, seen);
         under_way[index].repeat(stop, &mut Entry::alone(journal, index), look);
@@ -215,7 +215,7 @@ fn extend(under_way: &mut [UnderWay<'_>], goals: &mut Goals<'_>) -> bool {
 /// Reports the progress of a soak while it runs.
 struct Watch<'a> {
     progress: &'a mut dyn Progress,
-    /// The works of the run except that of the soak.
+    /// The works of the run without the soak.
     others: Vec<Work>,
     start: Instant,
     reported: Instant,
@@ -237,7 +237,7 @@ impl<'a> Watch<'a> {
             return;
         }
         self.reported = Instant::now();
-        let step = Step::of_soak(case, self.start.elapsed(), &self.others);
+        let step = Step::during_soak(case, self.start.elapsed(), &self.others);
         self.progress.step(&Step { worst: seen.worst(), ..step });
     }
 }
@@ -252,7 +252,7 @@ impl UnderWay<'_> {
         self.tally.needs_more()
     }
 
-    /// Returns whether repetitions of the case may run beside those of others.
+    /// Returns whether repetitions of the case may run beside other cases' repetitions.
     fn shares(&self) -> bool {
         self.machine.shares_the_host()
     }

@@ -14,7 +14,7 @@ use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use self::chip::{CHIPS, Chip};
 use super::{
-    Machine, Made, Recording, Start, determinism, builder,
+    Machine, Made, Recording, Start, builder, determinism,
     family::{Family, Targets},
     firmware::{self, PINS},
     images::{self, Image, Variant},

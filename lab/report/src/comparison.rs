@@ -24,7 +24,9 @@ pub use self::{
     shift::{InBand, Shift},
 };
 use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
-pub use chronoscope_run::{compared::COMPARED_STATISTICS, compared::StatisticChoice, compared::ComparedStatistic};
+pub use chronoscope_run::{
+    compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
+};
 use chronoscope_statistics::{
     self as statistics, Reason, Rules, Verdict, compare::FEWEST_REPETITIONS,
 };
@@ -345,11 +347,17 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
 /// # Errors
 /// A run of another version names a statistic that is unknown here.
 fn named(pair: &Pair<'_>, options: &CompareOptions<'_>) -> Result<StatisticChoice> {
-    let of_studies = StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
+    let of_studies =
+        StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
     Ok(options.judge.or(of_studies))
 }
 
-fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, options: &CompareOptions<'_>) -> Prepared {
+fn with_figures(
+    pair: &Pair<'_>,
+    a: &SeriesResult,
+    b: &SeriesResult,
+    options: &CompareOptions<'_>,
+) -> Prepared {
     let unsettled =
         |reason: String| Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
     if a.unit != b.unit {

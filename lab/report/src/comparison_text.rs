@@ -258,8 +258,8 @@ fn drift(lines: &[Line]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{
-        Paint, comparison::History, comparison::CompareOptions, comparison::StatisticChoice, comparison::Pairing,
-        comparison::compare, comparison::match_cases,
+        Paint, comparison::CompareOptions, comparison::History, comparison::Pairing,
+        comparison::StatisticChoice, comparison::compare, comparison::match_cases,
     };
     use chronoscope_run::sample;
 

@@ -9,8 +9,8 @@ use super::text_table::{
     Side::{Left, Right},
     TextTable,
 };
-use chronoscope_run::{Label, Unit};
 use chronoscope_run::history::{CaseRow, RunRow};
+use chronoscope_run::{Label, Unit};
 use chronoscope_statistics::{alert::FEWEST_RUNS, alert::expected, alert::outside, median};
 use chronoscope_units::{show, show_all, show_range};
 

@@ -118,7 +118,12 @@ impl StatisticChoice {
             };
             chosen.push(statistic.name);
         }
-        Ok(Self(COMPARED_STATISTICS.iter().filter(|statistic| chosen.contains(&statistic.name)).collect()))
+        Ok(Self(
+            COMPARED_STATISTICS
+                .iter()
+                .filter(|statistic| chosen.contains(&statistic.name))
+                .collect(),
+        ))
     }
 
     /// The named statistics, in the order of [`COMPARED_STATISTICS`]; empty for the usual ones.
@@ -144,7 +149,12 @@ mod tests {
     #[test]
     fn statistics_are_named_in_any_order_and_judged_in_that_of_the_table() {
         let names = |words: &[&str]| -> Vec<&str> {
-            StatisticChoice::read(words).unwrap().chosen().iter().map(|statistic| statistic.name).collect()
+            StatisticChoice::read(words)
+                .unwrap()
+                .chosen()
+                .iter()
+                .map(|statistic| statistic.name)
+                .collect()
         };
         assert_eq!(names(&["max", "p99", "max"]), ["p99", "max"]);
         assert!(names(&[]).is_empty());
@@ -158,7 +168,11 @@ mod tests {
         let of = |name: &str| ComparedStatistic::find(name).unwrap().exact(&[5.0, 1.0, 7.0]);
         assert_eq!([of("min"), of("p50"), of("max")], [[1.0], [5.0], [7.0]]);
         let usual = |exact: bool| -> Vec<&str> {
-            COMPARED_STATISTICS.iter().filter(|one| one.is_usual(exact)).map(|one| one.name).collect()
+            COMPARED_STATISTICS
+                .iter()
+                .filter(|one| one.is_usual(exact))
+                .map(|one| one.name)
+                .collect()
         };
         assert_eq!(usual(false), ["p50", "p99", "p99.9"]);
         assert_eq!(usual(true), ["p50", "p99", "p99.9", "max"]);

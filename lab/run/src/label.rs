@@ -121,9 +121,10 @@ mod tests {
         let label = Label::from("tasks=10 alone append=a=b");
         let parameters: Vec<_> = label.parameters().collect();
         assert_eq!(parameters, [("tasks", "10"), ("append", "a=b")]);
-        assert_eq!(label.parts().map(Part::text).collect::<Vec<_>>(), [
-            "tasks=10", "alone", "append=a=b"
-        ]);
+        assert_eq!(
+            label.parts().map(Part::text).collect::<Vec<_>>(),
+            ["tasks=10", "alone", "append=a=b"]
+        );
         assert!(label.has(Part("tasks=10")) && !label.has(Part("tasks=1")));
         assert_eq!(label.filtered(|part| part.name() != Some("tasks")), "alone append=a=b");
         assert_eq!(Label::from("").parts().count(), 0);

@@ -10,8 +10,8 @@ use chronoscope_units::OneLine;
 
 use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
-    Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
-    SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
+    Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
+    SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
     answer::{Bar, Layout, Pick, Sentence, Stack, Sweep},
 };
 

@@ -56,11 +56,11 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return of_many(arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
+        return compare_many(arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
-        (true, true) => Some(of_runs(arguments, &arguments.b)?),
-        (false, false) => of_variants(arguments, signals::watch()?)?,
+        (true, true) => Some(compare_runs(arguments, &arguments.b)?),
+        (false, false) => compare_variants(arguments, signals::watch()?)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
@@ -90,7 +90,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 }
 
 /// Compares several runs with the first.
-fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
+fn compare_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
@@ -103,7 +103,7 @@ fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     }
     let runs = [arguments.b.as_os_str()].into_iter().chain(more.iter().copied());
     let comparisons: Vec<Comparison> =
-        runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
+        runs.map(|b| Ok(compare_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
     report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
@@ -117,8 +117,8 @@ fn mixed(run: &OsStr, variant: &OsStr) -> String {
     )
 }
 
-/// Compares two existing runs: that of the arguments, A, and `b`.
-fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
+/// Compares two existing runs: A, which the arguments name, and `b`.
+fn compare_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
@@ -266,7 +266,7 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 }
 
 /// Runs two variants in turn and compares them. `None` if the user ended it.
-fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
+fn compare_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
     let variant = |word: &OsString| word.to_string_lossy().parse::<Variant>();
     let (a, b) = (variant(&arguments.a)?, variant(&arguments.b)?);
     if arguments.pair.is_some() {

@@ -51,7 +51,7 @@ impl Transport {
 
 pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
-    let form = Form::of(arguments);
+    let form = Form::new(arguments);
     let settings = [
         ("transport", if form.passthrough { "passthrough" } else { transport.name() }.to_owned()),
         ("pairs", form.pairs.to_string()),
@@ -73,7 +73,8 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         repeat: Some(1),
         ..Overrides::default()
     };
-    let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
+    let (cases, _) =
+        Study::from_entries(vec![Entry::with_defaults(experiment("latency")?)]).plan(&overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
     let options = RunOptions { keep_samples: true, jobs: 1 };

@@ -35,18 +35,18 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if let (Some(engine), None) = (&arguments.on, &arguments.part) {
         // A wrong name or label ends here, and not in each job.
         identified(arguments)?;
-        let (study, experiments) = named(arguments)?;
+        let (study, experiments) = study_and_experiments(arguments)?;
         let overrides = overrides(arguments, experiments, None)?;
         let (cases, peers) = chosen_study(study, experiments)?.plan(&overrides)?;
         let cases: Vec<Case> =
             cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
         return on::execute(arguments, &cases, engine, stop);
     }
-    // The place is given back on every way out of here.
+    // The place is given back however this function returns.
     let prepared = held_place(arguments, stop)
-        .and_then(|place| Ok((Prepared::of(arguments, place.as_ref(), stop)?, place)));
+        .and_then(|place| Ok((Prepared::new(arguments, place.as_ref(), stop)?, place)));
     match prepared {
-        // Whatever failed then was stopped.
+        // A failure after a signal is an effect of the signal.
         Err(_) if stop.load(Ordering::Relaxed) => {
             console::remark("interrupted: nothing was measured");
             Ok(INTERRUPTED)
@@ -76,7 +76,7 @@ struct Planned {
 }
 
 impl Planned {
-    fn of(arguments: &cli::Run, study: &Study, overrides: &Overrides) -> Result<Self> {
+    fn new(arguments: &cli::Run, study: &Study, overrides: &Overrides) -> Result<Self> {
         let (cases, peers) = study.plan(overrides)?;
         let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let Some(number) = shard_number(arguments)? else {
@@ -94,7 +94,7 @@ impl Planned {
 
 fn plan(study: &Study, cases: &[Case], peers: &[Peer], keep_samples: bool) -> Result<Plan> {
     let forms: Vec<PeerForm> = peers.iter().map(pairs::form).collect();
-    Plan::of(study, cases, peers, &forms, keep_samples)
+    Plan::new(study, cases, peers, &forms, keep_samples)
 }
 
 fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
@@ -104,7 +104,7 @@ fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
 
 /// Prints the plan of the run, with the shard of each case if it is divided.
 fn list(arguments: &cli::Run) -> Result<u8> {
-    let (study, experiments) = named(arguments)?;
+    let (study, experiments) = study_and_experiments(arguments)?;
     let overrides = overrides(arguments, experiments, None)?;
     let study = chosen_study(study, experiments)?;
     let (cases, peers) = study.plan(&overrides)?;
@@ -154,11 +154,11 @@ impl Prepared {
     ///
     /// # Errors
     /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
-    fn of(arguments: &cli::Run, place: Option<&Holding>, stop: &AtomicBool) -> Result<Self> {
-        let (study, experiments) = named(arguments)?;
+    fn new(arguments: &cli::Run, place: Option<&Holding>, stop: &AtomicBool) -> Result<Self> {
+        let (study, experiments) = study_and_experiments(arguments)?;
         let overrides = overrides(arguments, experiments, place)?;
         let study = chosen_study(study, experiments)?;
-        let planned = Planned::of(arguments, &study, &overrides)?;
+        let planned = Planned::new(arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
         let flashed = flashed(arguments, &cases)?;
         let board = board(arguments, &cases)?.map(str::to_owned);
@@ -296,7 +296,7 @@ fn is_traced(case: &Case) -> bool {
 ///
 /// # Errors
 /// If two studies are named, or a word is neither a study nor an experiment.
-fn named(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
+fn study_and_experiments(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
     let study = arguments.study.as_deref();
     let Some((first, rest)) = arguments.experiments.split_first() else {
         return Ok((study, &[]));
@@ -327,8 +327,9 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
         Some(word) => study::find(word),
         None if experiments.is_empty() => study::find(Path::new("quick")),
         None => {
-            let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
-            Ok(Study::of(entries.collect::<Result<_>>()?))
+            let entries =
+                experiments.iter().map(|name| Ok(study::Entry::with_defaults(experiment(name)?)));
+            Ok(Study::from_entries(entries.collect::<Result<_>>()?))
         }
     }
 }
@@ -360,7 +361,7 @@ fn overrides(
     })
 }
 
-/// The image to write into a board's chip, and the chip: that of `--flash`, or of a board's target.
+/// The image to write into a board's chip, from `--flash` or a board's target, and the chip.
 ///
 /// # Errors
 /// A chip without an image, or with several.
@@ -420,7 +421,7 @@ fn targets(arguments: &cli::Run, place: Option<&Holding>) -> Result<Vec<Target>>
     Ok(targets)
 }
 
-/// The values of `--set`, after those of other flags.
+/// The values of other flags, then of `--set`.
 ///
 /// # Errors
 /// A setting is not `NAME=VALUE`, or a parameter is set twice.

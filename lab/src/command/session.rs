@@ -63,7 +63,7 @@ impl Session {
     /// Measures with `work`, which is given the header, and shows the progress.
     ///
     /// # Errors
-    /// As `work`. The journal keeps the complete repetitions.
+    /// If `work` fails; the journal keeps the complete repetitions.
     pub fn measure(
         mut self,
         work: impl FnOnce(&Header, &mut dyn Progress, &mut Journal) -> Result<Outcome>,

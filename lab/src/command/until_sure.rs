@@ -19,7 +19,7 @@ pub struct UntilSure<'a> {
     limit: Duration,
     start: Instant,
     looks: usize,
-    /// The lines of each pair: those of the look that settled it, or of the last look.
+    /// The lines of each pair, from the look that settled it or from the last look.
     lines: Vec<Vec<Line>>,
     /// The most repetitions of a side.
     repetitions: usize,
@@ -86,7 +86,7 @@ mod tests {
     use chronoscope_report::{comparison::History, comparison::StatisticChoice};
     use chronoscope_run::sample;
 
-    /// A case with so many repetitions, which scatter by this share.
+    /// A case with this number of repetitions, which scatter by this share.
     fn case(repetitions: usize, scale: f64, scatter: f64) -> CaseResult {
         let mut case = sample::case("switch", "tasks=2");
         let first = case.series[0].by_repetition[0];

@@ -33,8 +33,7 @@ fn run(name: &str, study: &str, flags: &[&str]) -> Answer {
 /// A peer slower than Chronoscope can ever be, an hour for an operation; and a faster one.
 const SLOW: &str = "echo 3600000000 usecs/op";
 const QUICK: &str = "echo 0.000001 usecs/op";
-const COMPARED_STATISTICS: &str =
-    r#"beside = [{ ours = "mean", theirs = "operation", within = "10 %" }]"#;
+const JUDGED: &str = r#"beside = [{ ours = "mean", theirs = "operation", within = "10 %" }]"#;
 const SHOWN: &str =
     r#"beside = [{ ours = "mean", theirs = "operation", scale = 0.5 }, { theirs = "operation" }]"#;
 
@@ -59,7 +58,7 @@ fn every_pair_is_kept_with_its_ratio() {
 #[test]
 fn a_median_ratio_beyond_its_tolerance_is_a_limit_missed() {
     for script in [SLOW, QUICK] {
-        run("judged", &study(script, COMPARED_STATISTICS), &[])
+        run("judged", &study(script, JUDGED), &[])
             .exits(2)
             .shows("limit missed: mean is")
             .shows("not within 10 %");

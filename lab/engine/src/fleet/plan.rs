@@ -20,6 +20,7 @@ const MOST: usize = 10_000;
 pub struct Number {
     /// From 1 to `of`.
     pub number: usize,
+    /// The number of shards.
     pub of: usize,
 }
 
@@ -42,10 +43,13 @@ impl FromStr for Number {
 pub struct Plan {
     /// The study's name; empty for experiments of the command line.
     pub study: OneLine,
+    /// The study's question.
     pub title: OneLine,
     /// The SHA-256 of everything that the plan asks for, in hexadecimal.
     pub plan: String,
+    /// A row for each case.
     pub cases: Vec<Row>,
+    /// A row for each peer.
     pub peers: Vec<Row>,
 }
 
@@ -58,8 +62,11 @@ pub struct Row {
     /// The peer's name; left out for a case.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// The experiment's name.
     pub experiment: String,
+    /// The kernel and the machine.
     pub target: String,
+    /// The parameters that distinguish the case from others of its experiment.
     pub label: Label,
     /// The number of repetitions, or pairs.
     pub repeat: usize,
@@ -71,7 +78,7 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(name: &str, case: &Case, repeat: usize) -> Result<Self> {
+    fn new(name: &str, case: &Case, repeat: usize) -> Result<Self> {
         let slowness = machine::find(&case.target)?.slowness();
         Ok(Self {
             key: sha256(format!("{name} {}", case.key()).trim_start().as_bytes())[..16].to_owned(),
@@ -98,7 +105,7 @@ impl Plan {
     ///
     /// # Errors
     /// A target does not exist.
-    pub fn of(
+    pub fn new(
         study: &Study,
         cases: &[Case],
         peers: &[Peer],
@@ -114,12 +121,12 @@ impl Plan {
             plan: sha256(&serde_json::to_vec(&all)?),
             cases: cases
                 .iter()
-                .map(|case| Row::of("", case, case.repeat))
+                .map(|case| Row::new("", case, case.repeat))
                 .collect::<Result<_>>()?,
             peers: peers
                 .iter()
                 .zip(forms)
-                .map(|(peer, form)| Row::of(&form.result.name, &peer.case, form.repeat))
+                .map(|(peer, form)| Row::new(&form.result.name, &peer.case, form.repeat))
                 .collect::<Result<_>>()?,
         })
     }

@@ -21,7 +21,7 @@ fn study() -> Study {
 
 fn plan(study: &Study, overrides: &Overrides) -> Plan {
     let (cases, peers) = study.plan(overrides).unwrap();
-    Plan::of(study, &cases, &peers, &[], false).unwrap()
+    Plan::new(study, &cases, &peers, &[], false).unwrap()
 }
 
 #[test]

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{case::Analyser, case::Case, case::Vary, case::experiment};
 use chronoscope_run::{
-    self as run, Answering, Context, Limit, PeerResult, Published, SCHEMA, compared::StatisticChoice,
+    self as run, Answering, Context, Limit, PeerResult, Published, SCHEMA,
+    compared::StatisticChoice,
 };
 use chronoscope_units::{OneLine, Text};
 
@@ -15,13 +16,17 @@ use chronoscope_units::{OneLine, Text};
 /// two, whose cases take turns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
+    /// The version of the run form in which results were measured.
     pub schema: u32,
+    /// The context in which the runs began.
     pub context: Context,
     /// The study's name; empty for cases given on the command line.
     pub study: OneLine,
     /// The title of each run.
     pub titles: Vec<OneLine>,
+    /// The study's notes.
     pub notes: Text,
+    /// The rules by which the study's question is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answering: Option<Answering>,
     /// Every sample is kept in the result.
@@ -56,7 +61,9 @@ pub struct CaseForm {
 pub struct PeerForm {
     /// The result without any value.
     pub result: PeerResult,
+    /// The minimum of pairs.
     pub repeat: usize,
+    /// The minimum of time to run pairs for.
     pub duration: Option<Duration>,
     /// The peer cannot be run, for the reason in the result's verdict.
     pub is_given_up: bool,

@@ -7,7 +7,7 @@ use chronoscope_suite::{
     wire::{Clock, Domain, Evidence, Pin, Record, Sample, Samples, Series, Unit},
 };
 
-use super::{MAX_ATTACHED, Observation, Seen};
+use super::{MAX_ATTACHED, Observation, Recordings};
 use crate::{case::Case, case::Plan, case::expand, case::experiment};
 use chronoscope_run::{Soak, Status, Verdict, names::RUNS};
 
@@ -223,7 +223,7 @@ fn the_result_of_a_soak_is_bounded() {
     assert!(size < 20_000_000, "{size} bytes");
 }
 
-/// Only measured series of a soak keep samples, and only those of complete repetitions.
+/// Only measured series of a soak keep samples, and only from complete repetitions.
 #[test]
 fn what_a_soak_keeps_belongs_to_whole_repetitions() {
     let case = case_of("period").soaked(Duration::from_secs(1), 2).unwrap();
@@ -235,7 +235,8 @@ fn what_a_soak_keeps_belongs_to_whole_repetitions() {
     assert_eq!(observation.worst().map(|(worst, _)| worst), Some(100.0));
     observation.restore(before);
     plain(&mut observation, Series::auxiliary("beside"), CLOCK, true);
-    let kept: Vec<_> = observation.finish(&case).judged().series.into_iter().map(|one| one.soak).collect();
+    let kept: Vec<_> =
+        observation.finish(&case).judged().series.into_iter().map(|one| one.soak).collect();
     let three = vec![(1.0, 100.0), (2.0, 100.0), (3.0, 100.0)];
     let soak = Soak { largest: three, misses: Vec::new(), misses_left_out: 0 };
     assert_eq!(kept, [Some(soak), None]);
@@ -283,7 +284,7 @@ fn later_recordings_replace_nothing() {
     let mut observation = Observation::new(&case(), false);
     for runs in ["first", "second"] {
         plain(&mut observation, Series::measured("switch"), CLOCK, true);
-        let seen = Seen { runs: Some(runs.to_owned()), ..Seen::default() };
+        let seen = Recordings { runs: Some(runs.to_owned()), ..Recordings::default() };
         observation.record(&seen).unwrap();
     }
     assert_eq!(observation.finish(&case()).judged().attachments[RUNS], "first");
@@ -318,7 +319,7 @@ fn pulses_are_as_many_as_samples() {
             "$timescale 1ns $end $scope module pins $end $var wire 1 ! D0 $end $upscope $end \
              $enddefinitions $end\n#0 0!\n{edges}"
         );
-        let seen = Seen { capture: Some(dump.into_bytes()), ..Seen::default() };
+        let seen = Recordings { capture: Some(dump.into_bytes()), ..Recordings::default() };
         observation.record(&seen).unwrap();
         let evidence = observation.finish(&case()).judged().evidence;
         let [one] = evidence.as_slice() else { panic!("{evidence:?}") };

@@ -38,10 +38,13 @@ pub struct Format(&'static Reader);
 /// A number that a peer printed. Times are in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
+    /// The statistic.
     pub name: &'static str,
+    /// The unit of the value.
     pub unit: Unit,
+    /// The value.
     pub value: f64,
-    /// The processor of the thread that it belongs to, if the tool has a thread on each.
+    /// The processor of the thread that the reading belongs to, if the tool has a thread on each.
     pub cpu: Option<usize>,
 }
 

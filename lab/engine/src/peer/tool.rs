@@ -17,9 +17,11 @@ pub const STDOUT: &str = "stdout";
 pub struct Tool {
     /// The name in a study.
     pub name: &'static str,
+    /// The program.
     pub program: &'static str,
     /// The Debian package of the program.
     pub package: &'static str,
+    /// The format of the program's output.
     pub format: Format,
     /// The settings that a study may give; all are whole numbers.
     pub settings: &'static [Parameter],

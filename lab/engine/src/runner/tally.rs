@@ -6,7 +6,8 @@ use anyhow::{Result, anyhow};
 
 use super::{remaining::Work, repetition::Intake};
 use crate::{
-    case::Case, journal::Event, journal::Unfinished, observation::Observation, observation::Seen,
+    case::Case, journal::Event, journal::Unfinished, observation::Observation,
+    observation::Recordings,
 };
 use chronoscope_run::CaseResult;
 
@@ -58,7 +59,7 @@ impl<'a> Tally<'a> {
                 }
                 // The time is the journal's word, and may be any.
                 *spent = spent.saturating_add(end.spent);
-                let seen = Seen {
+                let seen = Recordings {
                     capture: end.capture.map(<[u8]>::to_vec),
                     cycles: end.cycles.cloned(),
                     runs: end.runs.map(str::to_owned),

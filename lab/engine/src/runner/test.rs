@@ -360,7 +360,7 @@ impl Gathering {
     }
 
     /// Runs the cases, of which those with a barrier share the host, and returns the lab's results
-    /// and those of its journal.
+    /// and the journal's.
     fn run(
         &self,
         name: &str,
@@ -498,7 +498,7 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     repeat(&mut case, &AtomicBool::new(false), &mut Journal::none());
     let failed = case.tally.work();
     assert_eq!((failed.left, failed.spent), (0, work.spent));
-    let step = Step::of(&cases[0], &[failed]);
+    let step = Step::alone(&cases[0], &[failed]);
     assert_eq!((step.done, step.left), (1.0, Duration::ZERO));
 }
 

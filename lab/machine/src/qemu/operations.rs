@@ -20,7 +20,7 @@ use std::{iter::Peekable, str::Lines};
 use anyhow::{Context, Result, bail, ensure};
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 
-use super::{Source, determinism, chip::Chip};
+use super::{Source, chip::Chip, determinism};
 use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 

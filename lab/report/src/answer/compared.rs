@@ -161,7 +161,9 @@ fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> String {
 /// Returns whether the statistic farthest out in the distribution improved.
 fn has_better_tail(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> bool {
     let place = |one: &&StatisticLine| {
-        crate::comparison::COMPARED_STATISTICS.iter().position(|judged| judged.name == one.statistic)
+        crate::comparison::COMPARED_STATISTICS
+            .iter()
+            .position(|judged| judged.name == one.statistic)
     };
     faster.last().and_then(place) > slower.last().and_then(place)
 }

@@ -4,8 +4,8 @@ use chronoscope_suite::{Parameter, Values, experiments};
 
 use super::span::Span;
 use chronoscope_run::{
-    Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition, answer::Pick,
-    answer::Sentence,
+    Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
+    answer::Pick, answer::Sentence,
 };
 use chronoscope_units::OneLine;
 

@@ -13,8 +13,9 @@ pub use file::{load, parse, render};
 
 use crate::comparison::InTurn;
 use crate::{
-    comparison, comparison::Finding, comparison::History, comparison::CompareOptions, comparison::COMPARED_STATISTICS,
-    comparison::StatisticChoice, comparison::ComparedStatistic, comparison::Line, comparison::Pair,
+    comparison, comparison::COMPARED_STATISTICS, comparison::CompareOptions,
+    comparison::ComparedStatistic, comparison::Finding, comparison::History, comparison::Line,
+    comparison::Pair, comparison::StatisticChoice,
 };
 use chronoscope_run::{
     CaseResult, Clock, Context, Domain, FigureResult, Repetition, Role, Run, SeriesResult, Status,
@@ -129,8 +130,21 @@ impl Baseline {
 
 /// The options of a check against a baseline: the run and the baseline did not take turns, and a
 /// baseline has no conditions.
-pub fn options<'a>(judge: &'a StatisticChoice, threshold: f64, history: &'a History, in_turn: InTurn) -> CompareOptions<'a> {
-    CompareOptions { interleaved: false, threshold, judge, history, conditions: &[], look: None, in_turn }
+pub fn options<'a>(
+    judge: &'a StatisticChoice,
+    threshold: f64,
+    history: &'a History,
+    in_turn: InTurn,
+) -> CompareOptions<'a> {
+    CompareOptions {
+        interleaved: false,
+        threshold,
+        judge,
+        history,
+        conditions: &[],
+        look: None,
+        in_turn,
+    }
 }
 
 /// The cases of a run with key and label; of cases with the same key, the first.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use chronoscope_run::{CaseResult, Run, SeriesResult, Status, compared::COMPARED_STATISTICS, compared::ComparedStatistic};
+use chronoscope_run::{
+    CaseResult, Run, SeriesResult, Status, compared::COMPARED_STATISTICS,
+    compared::ComparedStatistic,
+};
 use chronoscope_statistics::{Between, typical};
 
 /// The figures of earlier runs: for each case, series and statistic a figure of each run.

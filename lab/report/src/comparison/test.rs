@@ -11,8 +11,8 @@ mod whole;
 use serde_json::{Value, json};
 
 use super::{
-    Comparison, Finding, History, CompareOptions, StatisticChoice, Line, Pair, Pairing, Side, compare, match_cases,
-    reference, steady, whole,
+    CompareOptions, Comparison, Finding, History, Line, Pair, Pairing, Side, StatisticChoice,
+    compare, match_cases, reference, steady, whole,
 };
 use chronoscope_run::{CaseResult, Context, Run, SeriesResult, Status, sample};
 
@@ -77,7 +77,15 @@ fn judged(
     conditions: &[String],
 ) -> Vec<Line> {
     let judge = &StatisticChoice::read(statistics).unwrap();
-    let options = CompareOptions { interleaved, threshold: 0.05, judge, history, conditions, look: None, in_turn };
+    let options = CompareOptions {
+        interleaved,
+        threshold: 0.05,
+        judge,
+        history,
+        conditions,
+        look: None,
+        in_turn,
+    };
     compare(&[Pair { label: "l".to_owned(), a, b }], &options)
 }
 

@@ -106,9 +106,7 @@ fn names_are_text_and_no_markup() {
     run.context.command = vec![evil.into()];
     run.cases.push(rich("switch", "tasks=9"));
     for case in &mut run.cases {
-        for text in
-            [&mut case.target, &mut case.start, &mut case.end, &mut case.release]
-        {
+        for text in [&mut case.target, &mut case.start, &mut case.end, &mut case.release] {
             *text = evil.into();
         }
         case.label = evil.into();
@@ -444,7 +442,8 @@ fn compared(b_name: &str) -> comparison::Comparison {
     let (a, b) = (sample::run(), sample::full());
     let alike = comparison::Pairing::Alike;
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, &alike, |_| true);
-    let (judge, history) = (&comparison::StatisticChoice::default(), &comparison::History::default());
+    let (judge, history) =
+        (&comparison::StatisticChoice::default(), &comparison::History::default());
     let options = comparison::CompareOptions {
         interleaved: false,
         threshold: 0.05,

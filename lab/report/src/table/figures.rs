@@ -5,7 +5,7 @@ use chronoscope_suite::experiments;
 use super::{Group, INTERVAL, WIDTH};
 use crate::{Paint, text_table::Side, text_table::TextTable, text_table::wrap};
 use chronoscope_run::{
-    Precision, Alternation, CaseResult, Domain, Role, Run, SeriesResult, Statistic, Unit,
+    Alternation, CaseResult, Domain, Precision, Role, Run, SeriesResult, Statistic, Unit,
 };
 use chronoscope_statistics::{Basis, Slope, bursts, chance_of_new_maximum, median};
 use chronoscope_units::{digits, show, show_between, show_range, show_two};
