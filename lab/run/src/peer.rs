@@ -19,6 +19,7 @@ pub struct PeerResult {
     pub target: OneLine,
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
+    #[schemars(with = "OneLine")]
     pub label: Label,
     pub pairs: usize,
     pub statistics: Vec<Paired>,

@@ -11,8 +11,8 @@ use chronoscope_base::console;
 use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, baseline, baseline::Baseline, baseline::Machine, comparison::Comparison,
-    comparison::Finding, comparison::History, comparison::Judge, comparison::Line,
-    comparison::Side,
+    comparison::Finding, comparison::History, comparison::Line, comparison::Side,
+    comparison::StatisticChoice,
 };
 use chronoscope_run::{Context, Run, Unit};
 use chronoscope_store::{Store, reference::Reference};
@@ -31,7 +31,7 @@ fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
 
 fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     let (found, run) = load(&arguments.run, &arguments.store)?;
-    let (baseline, left_out) = Baseline::of(&run, &Judge::read(&arguments.judge)?);
+    let (baseline, left_out) = Baseline::of(&run, &StatisticChoice::read(&arguments.judge)?);
     if baseline.series.is_empty() {
         let why = left_out.first().map_or("it has no case", String::as_str);
         bail!("{found} has nothing that could be checked later, so no baseline is written: {why}");
@@ -60,11 +60,11 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         }
         _ => History::default(),
     };
-    let judge = Judge::read(&arguments.judge.judge)?;
+    let judge = StatisticChoice::read(&arguments.judge.judge)?;
     let machines = Machines::default();
     let in_turn = |a: &_, b: &_| in_turn(&machines, a, b);
-    let how = baseline::how(&judge, threshold, &history, &in_turn);
-    let checked = baseline.check(&run, &how);
+    let options = baseline::options(&judge, threshold, &history, &in_turn);
+    let checked = baseline.check(&run, &options);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
         host: host.clone(),
@@ -86,7 +86,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         only_in_a: checked.vanished,
         only_in_b: checked.new,
         notes,
-        ..Comparison::new(sides, &how, checked.lines)
+        ..Comparison::new(sides, &options, checked.lines)
     };
     let comparison = comparison.concluded(arguments.judge.strict);
     report::write_comparison(

@@ -18,7 +18,7 @@ use self::json::Form;
 use crate::cli;
 use chronoscope_base::{console, signals};
 use chronoscope_engine::{
-    case::Settings, case::experiment, journal::Journal, runner, runner::How, study::Entry,
+    case::Settings, case::experiment, journal::Journal, runner, runner::RunOptions, study::Entry,
     study::Overrides, study::Study,
 };
 use chronoscope_machine::{
@@ -53,7 +53,7 @@ impl Transport {
 
 pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
-    let form = Form::of(arguments);
+    let form = Form::new(arguments);
     let settings = [
         ("transport", if form.passthrough { "passthrough" } else { transport.name() }.to_owned()),
         ("pairs", form.pairs.to_string()),
@@ -82,14 +82,14 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         repeat: Some(1),
         ..Overrides::default()
     };
-    let (cases, _) =
-        Study::of(vec![Entry::of(experiment("latency")?)]).plan(&machines, &overrides)?;
+    let (cases, _) = Study::from_entries(vec![Entry::with_defaults(experiment("latency")?)])
+        .plan(&machines, &overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
-    let how = How { keep_samples: true, jobs: 1 };
+    let options = RunOptions { keep_samples: true, jobs: 1 };
     let mut progress = crate::progress::new(true);
     let outcome =
-        runner::run(&machines, &cases, how, progress.as_mut(), stop, &mut Journal::none())?;
+        runner::run(&machines, &cases, options, progress.as_mut(), stop, &mut Journal::none())?;
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
         let reason = first.map(|case| case.verdict.reasons.join("; "));

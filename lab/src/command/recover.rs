@@ -29,7 +29,7 @@ pub fn execute(arguments: &cli::Recover) -> Result<u8> {
         }
     }
     // Each journal was tried.
-    told(failures)?;
+    print_failures(failures)?;
     if found == 0 && !arguments.quiet {
         console::remark(&format!("there is no unfinished run beside {place}"));
     }
@@ -88,11 +88,11 @@ fn discard(place: &Place, quiet: bool) -> Result<u8> {
         let runs = if gone == 1 { "run" } else { "runs" };
         console::remark(&format!("{gone} unfinished {runs} discarded"));
     }
-    told(failures).map(|()| 0)
+    print_failures(failures).map(|()| 0)
 }
 
 /// Prints what failed in a line each, but the last, which is the command's error.
-fn told(mut failures: Vec<Error>) -> Result<()> {
+fn print_failures(mut failures: Vec<Error>) -> Result<()> {
     let last = failures.pop();
     failures.iter().for_each(|error| console::remark(&format!("{error:#}")));
     last.map_or(Ok(()), Err)

@@ -71,7 +71,7 @@ const MACHINE: House = House {
         &["firmware", "host"],
         &["builder", "family", "own", "processes", "scratch"],
         &["lib"],
-        &["agreement", "profile", "setup", "stream"],
+        &["determinism", "profile", "setup", "stream"],
     ],
 };
 const STORE: House = House {
@@ -117,9 +117,9 @@ const RUN: House = House { folder: "run/src", floors: &RUN_FLOORS };
 const RUN_FLOORS: [&[&str]; 11] = [
     &["test"],
     &["upgrade"],
-    &["agreement", "interval", "judge", "lookup"],
+    &["interval", "judge", "lookup", "precision"],
     &["sample", "schema"],
-    &["history", "judged"],
+    &["compared", "history"],
     &["lib"],
     &["case", "peer"],
     &["limit"],

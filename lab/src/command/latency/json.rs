@@ -26,7 +26,7 @@ pub struct Form {
 }
 
 impl Form {
-    pub fn of(arguments: &cli::Latency) -> Self {
+    pub fn new(arguments: &cli::Latency) -> Self {
         let &cli::Latency { iterations, deadline_us, detail, boost, raw_data, .. } = arguments;
         let newer =
             arguments.newer || raw_data || arguments.workers.is_some() || arguments.mode.is_some();
@@ -62,7 +62,8 @@ pub fn text(case: &CaseResult, form: &Form, clock: Option<&str>, passes: bool) -
         });
         let _ = writeln!(text, "\"clock\":{object},");
     }
-    let found = (0..*pairs).map(|place| Pair::of(case, place)).collect::<Result<Vec<_>>>()?;
+    let found =
+        (0..*pairs).map(|place| Pair::from_case(case, place)).collect::<Result<Vec<_>>>()?;
     if form.raw_data {
         for (place, pair) in found.iter().enumerate() {
             let calls: Vec<String> =
@@ -71,10 +72,10 @@ pub fn text(case: &CaseResult, form: &Form, clock: Option<&str>, passes: bool) -
         }
     }
     if form.newer {
-        text += &Pair::all(&found).told("ALL", form);
+        text += &Pair::all(&found).text("ALL", form);
     }
     for (place, pair) in found.iter().enumerate() {
-        text += &pair.told(&format!("P{place}"), form);
+        text += &pair.text(&format!("P{place}"), form);
     }
     let inheritance = match (passes, form.boost) {
         (false, _) => "FAIL",
@@ -102,7 +103,7 @@ struct Caller {
 }
 
 impl Pair {
-    fn of(case: &CaseResult, place: u64) -> Result<Self> {
+    fn from_case(case: &CaseResult, place: u64) -> Result<Self> {
         let figure = |name: &str| {
             let name = format!("P{place} {name}");
             let found = case.figures.iter().find(|figure| figure.name == name);
@@ -137,15 +138,15 @@ impl Pair {
         })
     }
 
-    fn told(&self, name: &str, form: &Form) -> String {
+    fn text(&self, name: &str, form: &Form) -> String {
         let (calls, same) = (self.calls, self.on_one_processor);
         let ratio = if calls > 0.0 { same / calls } else { 0.0 };
         let sync = if ratio > 0.6 { "GOOD" } else { "POOR" };
         let ratio = general(ratio, 6);
         let mut text = format!(
             "\"{name}\":{{\"SYNC\":\"{sync}\",\"S\":{same},\"I\":{calls},\"R\":{ratio},\n{},\n{}",
-            self.other.told("other", form.detail),
-            self.fifo.told("fifo", form.detail)
+            self.other.text("other", form.detail),
+            self.fifo.text("fifo", form.detail)
         );
         if form.newer {
             for (caller, name) in [(&self.other, "other"), (&self.fifo, "fifo")] {
@@ -169,7 +170,7 @@ impl Caller {
     }
 
     /// `"other_ms":{ "avg":0.2, "wst":2.8, "bst":0.053, "miss":2, "meetR":0.9996}`
-    fn told(&self, name: &str, detail: bool) -> String {
+    fn text(&self, name: &str, detail: bool) -> String {
         let (values, misses) = (self.sorted(), self.misses);
         let count = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / count;
