@@ -13,6 +13,7 @@ mod firmware;
 mod given;
 pub mod host;
 mod images;
+mod lock;
 mod machines;
 mod processes;
 pub mod profile;
@@ -32,7 +33,7 @@ use thiserror::Error;
 pub use self::{
     builder::is_installed,
     description::{Description, Properties},
-    machines::{Machines, forms},
+    machines::Machines,
     request::Request,
 };
 use crate::profile::Retirement;

@@ -63,12 +63,15 @@ const ENGINE: House = House {
 const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
-        &["qemu", "rtl", "serial"],
-        &["images", "vm"],
+        &["machines"],
+        &["qemu", "rtl", "serial", "vm"],
         &["firmware", "host"],
-        &["builder", "family", "own", "processes", "scratch"],
+        &["family"],
+        &["images"],
+        &["builder", "given", "processes", "scratch"],
         &["lib"],
-        &["agreement", "profile", "setup"],
+        &["description", "determinism"],
+        &["lock", "profile", "request", "setup"],
     ],
 };
 const STORE: House = House {
