@@ -1,6 +1,7 @@
 //! A case: experiment × target × parameters, and how often to repeat it.
 
 mod analyser;
+mod observed;
 mod vary;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -12,7 +13,7 @@ use chronoscope_suite::{
 
 pub use self::{analyser::Analyser, vary::Vary};
 use chronoscope_machine::{Description, Machines, Request, SOAK};
-use chronoscope_run::{Limit, Published, Target, judged::Judge};
+use chronoscope_run::{Label, Limit, Published, Target, judged::Judge};
 use chronoscope_units::{words::hint, words::nearest};
 
 /// The values to run, by parameter; each value of a list makes a case.
@@ -122,11 +123,12 @@ impl Case {
 
     /// The parameters that were set, which tell this case from others of its experiment: `tasks=10
     /// pair=thread-thread`. A varied case has its start states too.
-    pub fn label(&self) -> String {
+    pub fn label(&self) -> Label {
         let asked = self.parameters.iter().filter(|(name, _)| self.asked.contains(name));
-        let words = asked.map(|(name, value)| format!("{name}={value}"));
-        let states = self.vary.parameter().map(|(name, states)| format!("{name}={states}"));
-        words.chain(states).collect::<Vec<_>>().join(" ")
+        let asked = asked.map(|(name, value)| (name.as_str(), value.as_str()));
+        let states = self.vary.parameter();
+        let states = states.iter().map(|(name, states)| (&**name, &**states));
+        Label::new(asked.chain(states))
     }
 }
 

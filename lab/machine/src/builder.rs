@@ -93,7 +93,7 @@ fn install(xtask: &Path, package: &str) -> Result<()> {
     installer.args(["packages", &format!("peer-{package}")]);
     let what = format!("installing {package}");
     let output =
-        setup::step(&what, || child::output_and_tell(&mut installer, signals::stop(), pass_on))?;
+        setup::step(&what, || child::output_with_lines(&mut installer, signals::stop(), pass_on))?;
     if output.status.success() {
         return Ok(());
     }
@@ -111,7 +111,8 @@ pub(super) fn run(builder: &mut Command, target: &Path, what: &str, retry: &str)
         builder.env_remove(name);
     }
     let what = format!("building {what}");
-    let output = setup::step(&what, || child::output_and_tell(builder, signals::stop(), pass_on))?;
+    let output =
+        setup::step(&what, || child::output_with_lines(builder, signals::stop(), pass_on))?;
     if output.status.success() {
         return Ok(());
     }

@@ -15,6 +15,7 @@ pub mod host;
 mod images;
 mod lock;
 mod machines;
+pub mod observe;
 mod processes;
 pub mod profile;
 mod qemu;
@@ -23,6 +24,7 @@ mod rtl;
 mod scratch;
 pub mod serial;
 mod setup;
+mod stream;
 pub mod vm;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};

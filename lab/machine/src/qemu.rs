@@ -6,7 +6,6 @@
 mod chip;
 mod operations;
 mod smallest;
-mod stream;
 
 use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
 

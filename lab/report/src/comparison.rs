@@ -25,9 +25,7 @@ pub use self::{
 };
 use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
 pub use chronoscope_run::{judged::JUDGED, judged::Judge, judged::Judged};
-use chronoscope_statistics::{
-    self as statistics, Reason, Rules, Verdict, compare::FEWEST_REPETITIONS,
-};
+use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
 use chronoscope_units::OneLine;
 
 /// The version of the JSON of a comparison.
@@ -149,6 +147,13 @@ impl Line {
     /// Experiment, case and series.
     pub fn name(&self) -> String {
         let words = [&self.experiment, &self.case, &self.series].map(String::as_str);
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Experiment and case, and the series where its name is not the experiment's.
+    pub fn title(&self) -> String {
+        let series = if self.series == self.experiment { "" } else { &self.series };
+        let words = [self.experiment.as_str(), &self.case, series];
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 

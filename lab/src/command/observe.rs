@@ -8,11 +8,8 @@ use super::keep::Keeper;
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
-use chronoscope_engine::{
-    journal::CaseForm, journal::Header, observe::Observed, observe::Question, observe::case,
-    runner, runner::context,
-};
-use chronoscope_machine::Machines;
+use chronoscope_engine::{case::Case, journal::CaseForm, journal::Header, runner, runner::context};
+use chronoscope_machine::{Machines, observe::Observed, observe::Question};
 use chronoscope_report as report;
 use chronoscope_run::{Context, SCHEMA};
 
@@ -33,7 +30,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         append: &arguments.append,
     };
     let observed = Observed::new(&machines, &question)?;
-    let case = case(&observed);
+    let case = Case::observation(&observed);
     let output = &arguments.output;
     report::check(output.output.as_deref())?;
     if output.quiet {

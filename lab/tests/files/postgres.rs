@@ -12,7 +12,7 @@ use std::{
 };
 
 use chronoscope_run::{Run, sample};
-use chronoscope_store::{Place, Store, Which};
+use chronoscope_store::{Place, RunFilter, Store};
 
 use crate::common::{Answer, Folder, SHORT, effort, program, run};
 
@@ -356,8 +356,8 @@ fn many_writers_and_a_server_that_dies() {
             assert!(!error.contains(PASSWORD) && !error.contains('\n'), "{error}");
             let machine = format!("k{writer}");
             store.add(&[&run_of(&machine, number)]).unwrap();
-            let which = Which { machine: Some(&machine), ..Which::default() };
-            assert_eq!(store.numbers_of(&which).unwrap().len(), number + 1);
+            let filter = RunFilter { machine: Some(&machine), ..RunFilter::default() };
+            assert_eq!(store.numbers_of(&filter).unwrap().len(), number + 1);
         }
     });
 }
@@ -403,7 +403,7 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     let stored = stored.exits(0).json();
     assert_eq!(stored["cases"], measured["cases"]);
     assert_eq!(stored["context"]["uuid"], measured["context"]["uuid"]);
-    // A store that only reads, as `serve` has it open, goes on when the server is back.
+    // An open store that only reads goes on when the server is back.
     let open = Store::open(&server.place()).unwrap();
     let newest = open.newest(0).unwrap();
     server.kill();

@@ -194,7 +194,7 @@ fn a_case_keeps_what_it_was_made_with() {
 /// Debian's kernel, given as the user's own.
 fn debian_kernel() -> String {
     cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
-    let folder = Cache::of_user()
+    let folder = Cache::for_user()
         .unwrap()
         .find(KERNELS, "6.1-with-binder")
         .expect("the case has fetched it");

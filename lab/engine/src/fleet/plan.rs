@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{case::Case, journal::CaseForm, journal::PeerForm, study::Peer, study::Study};
 use chronoscope_base::digest::sha256;
 use chronoscope_machine::Machines;
-use chronoscope_run::Shard;
+use chronoscope_run::{Label, Shard};
 use chronoscope_units::OneLine;
 
 /// The most shards of a plan.
@@ -60,7 +60,7 @@ pub struct Row {
     pub name: String,
     pub experiment: String,
     pub target: String,
-    pub label: String,
+    pub label: Label,
     /// The number of repetitions, or pairs.
     pub repeat: usize,
     /// The time in seconds that a repetition is expected to take on the target, without set-up.

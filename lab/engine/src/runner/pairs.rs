@@ -183,7 +183,7 @@ pub fn form(peer: &Peer) -> PeerForm {
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
-        label: peer.case.label().into(),
+        label: peer.case.label(),
         pairs: 0,
         statistics: peer.beside.iter().map(unmeasured).collect(),
         note: peer.note.clone(),

@@ -18,10 +18,10 @@
 use std::{iter::Peekable, str::Lines};
 
 use anyhow::{Context, Result, bail, ensure};
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Role, Unit};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 
-use super::{Qemu, stream::Stream};
-use crate::Start;
+use super::Qemu;
+use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
 /// The most bytes that a benchmark may print.
@@ -44,7 +44,7 @@ pub fn run(
 ) -> Result<()> {
     let Qemu { chip, image, agreements, .. } = qemu;
     let kernel = image.kernel();
-    let mut stream = Stream::begin(kernel, start.request)?;
+    let mut stream = StreamBuilder::begin(kernel, start.request)?;
     let has_slices = start.request.has("slices", "yes");
     let Some(benchmark) = image.operations(has_slices) else {
         return sink(&stream.refuse("this kernel has no benchmark of its own for this chip")?);
@@ -79,8 +79,8 @@ pub fn run(
     }))?;
     for Operation { name, samples } in &operations {
         let is_control = name.starts_with("control: ");
-        let role = if is_control { Role::Control } else { Role::Measured };
-        stream.series(role, name, Unit::Ticks, samples)?;
+        let series = if is_control { Series::control(name) } else { Series::measured(name) };
+        stream.values(series, samples)?;
     }
     for (name, bytes) in &sizes {
         stream.send(&Record::Figure { name, unit: "bytes", value: *bytes as f64 })?;

@@ -6,10 +6,10 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::wire::{Evidence, Record, Role, Unit};
+use chronoscope_suite::wire::{Evidence, Record, Series, Unit};
 
-use super::{Qemu, chip::Chip, stream::Stream};
-use crate::Start;
+use super::{Qemu, chip::Chip};
+use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
 /// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
@@ -29,7 +29,7 @@ pub fn run(
 ) -> Result<()> {
     let Qemu { chip, image, .. } = qemu;
     let kernel = image.kernel();
-    let mut stream = Stream::begin(kernel, start.request)?;
+    let mut stream = StreamBuilder::begin(kernel, start.request)?;
     let (Some(two), Some(three)) = (image.smallest(2), image.smallest(3)) else {
         return sink(&stream.refuse("there is no smallest image of this kernel for this chip")?);
     };
@@ -57,12 +57,13 @@ pub fn run(
         .memory
         .checked_sub(memory + stack)
         .context("a third task takes less than its stack")?;
-    stream.series(Role::Measured, "text", Unit::Count, &[*text])?;
-    stream.series(Role::Measured, "read-only data", Unit::Count, &[*read_only])?;
-    stream.series(Role::Measured, "memory", Unit::Count, &[*memory])?;
+    let bytes = |name| Series { unit: Unit::Count, ..Series::measured(name) };
+    stream.values(bytes("text"), &[*text])?;
+    stream.values(bytes("read-only data"), &[*read_only])?;
+    stream.values(bytes("memory"), &[*memory])?;
     // No task takes nothing.
     if task > 0 {
-        stream.series(Role::Measured, "a task", Unit::Count, &[task])?;
+        stream.values(bytes("a task"), &[task])?;
     } else {
         let line =
             format!("a task of {kernel} lies on the main program's stack, which is not counted");

@@ -278,7 +278,7 @@ fn path() -> Option<PathBuf> {
     if let Some(path) = env::var_os(VARIABLE) {
         return Some(path.into());
     }
-    let folder = folders::of_user("XDG_CONFIG_HOME", ".config")?;
+    let folder = folders::for_user("XDG_CONFIG_HOME", ".config")?;
     Some(folder.join("chronoscope/boards.toml"))
 }
 

@@ -28,7 +28,7 @@ pub struct Record {
 
 /// The folder of the notes, in the user's folder for what programs keep between their runs.
 fn folder() -> Result<PathBuf> {
-    let state = folders::of_user("XDG_STATE_HOME", ".local/state");
+    let state = folders::for_user("XDG_STATE_HOME", ".local/state");
     let state = state.context("there is no folder to note the place in: set HOME")?;
     Ok(state.join("chronoscope/places"))
 }

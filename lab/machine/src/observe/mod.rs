@@ -1,10 +1,10 @@
-//! Observes an unmodified image from outside: starts it in QEMU with a plugin, and turns the events
-//! that the plugin writes into a case of a run. It knows neither the store nor the reports.
+//! Observes an unmodified image from outside: a machine that starts the image in QEMU with a plugin,
+//! and turns the events that the plugin writes into a stream of records, like a port's.
 
 pub mod events;
+mod figures;
 pub mod image;
 mod machines;
-mod stream;
 
 use std::{
     collections::BTreeMap, fs, path::Path, process::Command, sync::atomic::AtomicBool,
@@ -12,47 +12,28 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use chronoscope_suite::Spec;
 
 use self::{
     events::{Figures, Sign},
     image::{Given, Image, Place},
     machines::{Emulated, MACHINES},
 };
-use crate::{case::Case, case::Vary};
+use crate::{Machine, Machines, Properties, Provenance, Recording, Request, Start, builder};
 use chronoscope_child::{self as child, Folder};
-use chronoscope_machine::{
-    self as machine, Machine, Machines, Properties, Provenance, Recording, Request, Start,
-};
-use chronoscope_run::{Target, judged::Judge, names::GIVEN_IMAGE, names::OBSERVE};
+use chronoscope_run::{Target, names::GIVEN_IMAGE};
 use chronoscope_units::{printable, words};
 
-/// The form of an observation's case. It is no experiment of the suite: no port runs it.
-static SPEC: Spec = Spec {
-    name: OBSERVE,
-    summary: "an unmodified image, observed from outside",
-    start: "an event in the image: a place is executed, a handler is entered, an interrupt is due, \
-            interrupts are masked, a task is left",
-    end: "the event that belongs to it: the second place, the handler's return, its entry, \
-          interrupts are enabled, the next switch",
-    statistic: "each sample is a number of executed instructions",
-    control: "",
-    evidence: "executed instructions, and executions of each place that was named",
-    pin: "",
-    source: "",
-    parameters: &[],
-    duration_us: |_| 0,
-};
-
 /// The longest time that an image may run for, whatever its limit of instructions.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The file of events in its temporary folder.
 const EVENTS: &str = "events";
 
-/// The user's request.
+/// The image, the machine and the places that the user names.
 pub struct Question<'a> {
+    /// The image's ELF file.
     pub image: &'a Path,
+    /// The name of the emulated machine.
     pub machine: &'a str,
     /// An ELF file that runs before the image, in machine mode.
     pub firmware: Option<&'a Path>,
@@ -60,9 +41,11 @@ pub struct Question<'a> {
     pub load: &'a [String],
     /// A disk's raw image. The guest's writes are dropped.
     pub disk: Option<&'a Path>,
+    /// The place at which intervals start: a symbol or an address.
     pub from: Option<&'a str>,
     /// Intervals end at `from` itself if this is `None`.
     pub to: Option<&'a str>,
+    /// The place that is executed in every switch.
     pub switch: Option<&'a str>,
     /// The variable that holds the running task.
     pub task: Option<&'a str>,
@@ -166,7 +149,7 @@ impl<'m> Observed<'m> {
     /// One of them is missing.
     pub fn check(&self) -> Result<()> {
         let Emulated { program, package, .. } = self.emulated;
-        if !machine::is_installed(program) {
+        if !builder::is_installed(program) {
             bail!(
                 "{program} is not installed: as root, apt-get install --no-install-recommends \
                  {package}"
@@ -175,8 +158,17 @@ impl<'m> Observed<'m> {
         self.machines.qemu_plugin().map(drop)
     }
 
-    /// The names and values of the case's parameters.
-    fn parameters(&self) -> Vec<(String, String)> {
+    /// The target that the observation's case names.
+    pub fn target(&self) -> Target {
+        Target {
+            kernel: self.name.clone(),
+            machine: self.emulated.name.to_owned(),
+            image: Some(self.image.path.clone()),
+        }
+    }
+
+    /// The names and values of the parameters of the observation's case.
+    pub fn settings(&self) -> Vec<(String, String)> {
         let place = |name: &str, place: &Option<Place>| {
             Some((name.to_owned(), place.as_ref()?.name.clone()))
         };
@@ -282,30 +274,6 @@ fn name(path: &Path) -> String {
     stem.chars().map(letter).take(60).collect()
 }
 
-/// The case of an observation.
-pub fn case(observed: &Observed<'_>) -> Case {
-    let parameters = observed.parameters();
-    Case {
-        spec: &SPEC,
-        target: Target {
-            kernel: observed.name.clone(),
-            machine: observed.emulated.name.to_owned(),
-            image: Some(observed.image.path.clone()),
-        },
-        asked: parameters.iter().map(|(name, _)| name.clone()).collect(),
-        parameters,
-        repeat: 1,
-        vary: Vary::default(),
-        duration: None,
-        watchdog: Some(PATIENCE),
-        deadline: None,
-        analyser: None,
-        limits: Vec::new(),
-        judge: Judge::default(),
-        published: Vec::new(),
-    }
-}
-
 impl Machine for Observed<'_> {
     fn properties(&self) -> Properties {
         Properties { is_emulated: true, ..Properties::default() }
@@ -359,7 +327,7 @@ impl Machine for Observed<'_> {
         if expired {
             figures.ended_early = Some("ten minutes have passed: lower --limit");
         }
-        sink(&stream::encode(self, start.request, &figures)?)?;
+        sink(&figures::encode(self, start.request, &figures)?)?;
         Ok(Recording::new())
     }
 }
