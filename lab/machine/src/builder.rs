@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::{machines::lock, setup};
+use super::{lock::lock, setup};
 use chronoscope_base::{console, signals};
 use chronoscope_child as child;
 

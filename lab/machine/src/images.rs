@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use super::{builder, machines::lock};
+use super::{builder, lock::lock};
 use chronoscope_base::digest::sha256;
 use chronoscope_run::names::BUILD;
 

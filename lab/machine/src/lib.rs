@@ -13,6 +13,7 @@ mod firmware;
 mod given;
 pub mod host;
 mod images;
+mod lock;
 mod machines;
 pub mod observe;
 mod processes;
@@ -34,7 +35,7 @@ use thiserror::Error;
 pub use self::{
     builder::is_installed,
     description::{Description, Properties},
-    machines::{Machines, forms},
+    machines::Machines,
     request::Request,
 };
 use crate::profile::Retirement;

@@ -29,10 +29,8 @@ use self::{
     line::{Address, Line},
 };
 use super::{
-    Description, Machine, Machines, Properties, Provenance, Recording, Request, Start,
-    family::{Family, Targets},
-    firmware,
-    given::GivenImage,
+    Description, Machine, Properties, Provenance, Recording, Request, Start, description::Defaults,
+    family::Family, firmware, given::GivenImage, images::Images,
 };
 use chronoscope_base::console;
 use chronoscope_child::Limit;
@@ -40,18 +38,6 @@ use chronoscope_run::Target;
 use chronoscope_units::printable;
 
 pub use flash::flash;
-
-/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
-pub(super) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Form {
-        form: "KERNEL@serial:DEVICE[:BAUD]",
-        help: "a board on a serial line; board@…: with whatever kernel",
-    },
-    takes_images: true,
-    defaults: &[firmware::DEFAULTS],
-};
 
 /// The prefix of the machine's name.
 pub const PREFIX: &str = "serial:";
@@ -94,18 +80,42 @@ fn look_up(target: &Target) -> Result<Option<Serial>> {
     Ok(Some(Serial { given, ..board(&target.kernel, place)? }))
 }
 
-fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
-    Ok(look_up(target)?.map(|_| description(machines, target)))
-}
-
 /// The description of any board on a serial line.
-fn description(machines: &Machines, target: &Target) -> Description {
-    let kind = machines.images.kind(&target.kernel).map(str::to_owned);
-    Description { kind, ..Description::new(&FAMILY, Properties::default()) }
+fn description(images: &Images, target: &Target) -> Description {
+    let kind = images.kind(&target.kernel).map(str::to_owned);
+    Description { kind, ..Description::new(DEFAULTS, Properties::default()) }
 }
 
-fn open<'m>(_: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    Ok(look_up(target)?.map(|serial| Box::new(serial) as Box<dyn Machine>))
+/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
+const DEFAULTS: &[&Defaults] = &[firmware::DEFAULTS];
+
+/// The family of boards on serial lines that targets name by their devices.
+#[derive(Default)]
+pub(super) struct Lines;
+
+impl Family for Lines {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        Ok(look_up(target)?.map(|_| description(images, target)))
+    }
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        Ok(look_up(target)?.map(|serial| Box::new(serial) as Box<dyn Machine>))
+    }
+
+    fn form(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "KERNEL@serial:DEVICE[:BAUD]",
+            "a board on a serial line; board@…: with whatever kernel",
+        ))
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        DEFAULTS
+    }
 }
 
 /// Parses the rest of a target after [`PREFIX`].

@@ -8,7 +8,7 @@ use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 use crate::cli::List;
 use chronoscope_base::console::print;
 use chronoscope_engine::case::experiment;
-use chronoscope_machine::{self as machine, Machines};
+use chronoscope_machine::Machines;
 use chronoscope_report::{Screen, text_table::fold};
 use chronoscope_run::Target;
 
@@ -45,7 +45,7 @@ fn overview() -> Result<String> {
             text.push_str(&parameters);
         }
     }
-    for (form, help) in machine::forms() {
+    for (form, help) in machines.forms() {
         writeln!(text, "  {form}  {help}")?;
     }
     text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");

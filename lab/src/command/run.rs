@@ -324,6 +324,9 @@ fn check_own_kernel<'a>(
              --kernel-image FILE --target {target}, or --target linux=FILE@vm"
         );
     }
+    if !kernels.is_empty() {
+        bail!("`--kernel-image` and the target name two kernels: leave out one of them");
+    }
     bail!(
         "`--kernel-image` is the kernel of {target}, and no case runs there: add --target {target}"
     )

@@ -66,12 +66,15 @@ const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
         &["observe"],
-        &["qemu", "rtl", "serial"],
-        &["images", "vm"],
+        &["machines"],
+        &["qemu", "rtl", "serial", "vm"],
         &["firmware", "host"],
-        &["builder", "family", "own", "processes", "scratch"],
+        &["family"],
+        &["images"],
+        &["builder", "given", "processes", "scratch"],
         &["lib"],
-        &["determinism", "profile", "setup", "stream"],
+        &["description", "determinism", "stream"],
+        &["lock", "profile", "request", "setup"],
     ],
 };
 const STORE: House = House {

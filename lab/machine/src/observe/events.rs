@@ -29,10 +29,14 @@ const AHEAD: u64 = 19;
 const TASK: u64 = 20;
 const SYSTICK: u64 = 21;
 
-/// The watched places, in the order of the plugin's options. An address that is both the start and
-/// the end of intervals ends one first.
+// The watched places, in the order of the plugin's options. An address that is both the start and
+// the end of intervals ends one first.
+
+/// The place at which intervals end.
 pub const TO: u64 = 0;
+/// The place at which intervals start.
 pub const FROM: u64 = 1;
+/// The place that is executed in every switch.
 pub const SWITCH: u64 = 2;
 
 /// The length of an event in the file, in bytes.
@@ -51,7 +55,9 @@ const MOST_PLACES: usize = 4096;
 /// An interval between two events, in instructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
+    /// The number of instructions before the first event.
     pub start: u64,
+    /// The number of instructions between the events.
     pub length: u64,
 }
 

@@ -31,8 +31,11 @@ const LONGEST_SUGGESTED: usize = 100;
 /// memory than its own size.
 #[derive(Debug)]
 pub struct Image {
+    /// The path of the file.
     pub path: PathBuf,
+    /// The processor that the image is for.
     pub architecture: Architecture,
+    /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     bytes: Vec<u8>,
 }
@@ -58,6 +61,7 @@ impl Sort {
 pub struct Place {
     /// The user's name of it, without blanks.
     pub name: String,
+    /// The address in the image's memory.
     pub address: u64,
 }
 
@@ -187,7 +191,9 @@ impl Image {
 /// A file that is put into the machine as it is.
 #[derive(Debug)]
 pub struct Given {
+    /// The path of the file.
     pub path: PathBuf,
+    /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
 }
 

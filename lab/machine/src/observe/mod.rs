@@ -31,7 +31,9 @@ const EVENTS: &str = "events";
 
 /// The image, the machine and the places that the user names.
 pub struct Question<'a> {
+    /// The image's ELF file.
     pub image: &'a Path,
+    /// The name of the emulated machine.
     pub machine: &'a str,
     /// An ELF file that runs before the image, in machine mode.
     pub firmware: Option<&'a Path>,
@@ -39,9 +41,11 @@ pub struct Question<'a> {
     pub load: &'a [String],
     /// A disk's raw image. The guest's writes are dropped.
     pub disk: Option<&'a Path>,
+    /// The place at which intervals start: a symbol or an address.
     pub from: Option<&'a str>,
     /// Intervals end at `from` itself if this is `None`.
     pub to: Option<&'a str>,
+    /// The place that is executed in every switch.
     pub switch: Option<&'a str>,
     /// The variable that holds the running task.
     pub task: Option<&'a str>,
