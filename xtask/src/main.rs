@@ -5,6 +5,7 @@
 
 mod bench;
 mod c_kit;
+mod changelog;
 mod compiler;
 mod example;
 mod firmware;
@@ -30,7 +31,7 @@ struct Subcommand {
     run: fn(&[String]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 14] = [
+static SUBCOMMANDS: [Subcommand; 15] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
@@ -42,6 +43,7 @@ static SUBCOMMANDS: [Subcommand; 14] = [
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "package", usage: package::USAGE, run: package::run },
     Subcommand { name: "site", usage: site::USAGE, run: site::run },
+    Subcommand { name: "changelog", usage: changelog::USAGE, run: changelog::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
     Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },

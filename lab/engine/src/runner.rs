@@ -40,7 +40,7 @@ use self::{
 use crate::{
     case::Case, journal::Journal, journal::MadeForm, journal::Recorded, observation::Observation,
 };
-use chronoscope_machine::{self as machine, Machine, Made, SetUpFailed, TargetFailed};
+use chronoscope_machine::{Machine, Machines, Provenance, SetUpFailed, TargetFailed};
 use chronoscope_run::{CaseResult, PeerResult};
 
 /// The results of running cases, and peers if there are any.
@@ -85,20 +85,21 @@ pub struct RunOptions {
 /// # Errors
 /// A target does not exist. Failures of single cases are reported in their verdicts.
 pub fn run(
+    machines: &Machines,
     cases: &[Case],
     options: RunOptions,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
-    run_to(cases, options, progress, stop, journal, None)
+    run_to(machines, cases, options, progress, stop, journal, None)
 }
 
 /// Runs a case on a machine that its target does not name, and keeps its samples; otherwise like
 /// [`run`].
 pub fn run_on_machine(
     case: &Case,
-    machine: Box<dyn Machine>,
+    machine: Box<dyn Machine + '_>,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
@@ -113,6 +114,7 @@ pub fn run_on_machine(
 /// # Errors
 /// As [`run`].
 pub fn run_until(
+    machines: &Machines,
     cases: &[Case],
     options: RunOptions,
     progress: &mut dyn Progress,
@@ -120,13 +122,14 @@ pub fn run_until(
     journal: &mut Journal,
     goals: &mut Goals<'_>,
 ) -> Result<Outcome> {
-    run_to(cases, options, progress, stop, journal, Some(goals))
+    run_to(machines, cases, options, progress, stop, journal, Some(goals))
 }
 
 /// Returns the number of repetitions that each case is to reach, given the results so far.
 type Goals<'a> = dyn FnMut(&[CaseResult]) -> Vec<usize> + 'a;
 
 fn run_to(
+    machines: &Machines,
     cases: &[Case],
     options: RunOptions,
     progress: &mut dyn Progress,
@@ -139,7 +142,7 @@ fn run_to(
         .map(|case| {
             Ok(UnderWay {
                 tally: Tally::new(case, options.keep_samples),
-                machine: machine::find(&case.target)?,
+                machine: machines.open(&case.target)?,
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -244,7 +247,7 @@ impl<'a> Watch<'a> {
 
 struct UnderWay<'a> {
     tally: Tally<'a>,
-    machine: Box<dyn Machine>,
+    machine: Box<dyn Machine + 'a>,
 }
 
 impl UnderWay<'_> {
@@ -254,7 +257,7 @@ impl UnderWay<'_> {
 
     /// Returns whether repetitions of the case may run beside other cases' repetitions.
     fn shares(&self) -> bool {
-        self.machine.shares_the_host()
+        self.machine.properties().shares_the_host
     }
 
     /// Runs one more repetition of the case, and writes its entry. A stopped repetition is dropped.
@@ -281,11 +284,11 @@ impl UnderWay<'_> {
                 };
             }
         };
-        let Made { identity, remark } = made;
+        let Provenance { identity, remark } = made;
         let start = Instant::now();
         let mut intake = Intake::new(&mut tally.observation);
-        entry.begin(Some(MadeForm { identity: identity.clone(), remark: remark.to_owned() }));
-        intake.observation().made(identity, remark);
+        entry.begin(Some(MadeForm { identity: identity.clone(), remark: remark.clone() }));
+        intake.observation().made(identity, &remark);
         let case = tally.case;
         let look = &mut |seen: &_| look(case, seen);
         let each = &mut |bytes: &[u8]| entry.stream(bytes);

@@ -7,6 +7,8 @@ use chronoscope_suite::{
     wire::{self, BLOCK, MAX_FRAME, Record, Sample, Samples, Series},
 };
 
+use crate::Request;
+
 /// A stream under construction. Every method fails if a record is longer than a frame.
 pub struct StreamBuilder {
     bytes: Vec<u8>,
@@ -17,7 +19,8 @@ pub struct StreamBuilder {
 
 impl StreamBuilder {
     /// Begins the stream of a kernel's answer to a request.
-    pub fn begin(kernel: &str, request: &str) -> Result<Self> {
+    pub fn begin(kernel: &str, request: &Request) -> Result<Self> {
+        let request = &request.to_string();
         let mut stream = Self { bytes: Vec::new(), records: 0, series: 0 };
         stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
         Ok(stream)

@@ -27,9 +27,7 @@ use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
 pub use chronoscope_run::{
     compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
 };
-use chronoscope_statistics::{
-    self as statistics, Reason, Rules, Verdict, compare::FEWEST_REPETITIONS,
-};
+use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
 use chronoscope_units::OneLine;
 
 /// The version of the JSON of a comparison.
@@ -217,11 +215,11 @@ pub struct CompareOptions<'a> {
     pub conditions: &'a [String],
     /// The number of this look at a comparison that goes on, from 1.
     pub look: Option<usize>,
-    pub in_turn: InTurn,
+    pub in_turn: InTurn<'a>,
 }
 
 /// Returns the command that measures two cases in turn, or `None` if one is not of this version.
-pub type InTurn = fn(&CaseResult, &CaseResult) -> Option<String>;
+pub type InTurn<'a> = &'a dyn Fn(&CaseResult, &CaseResult) -> Option<String>;
 
 /// Compares all cases, as one family.
 pub fn compare(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Line> {

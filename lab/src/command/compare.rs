@@ -18,6 +18,7 @@ use chronoscope_engine::{
     case::Case, case::experiment, journal::Header, runner, runner::RunOptions, study::Overrides,
     study::Study, variant, variant::Variant,
 };
+use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, comparison, comparison::CompareOptions, comparison::Comparison,
     comparison::History, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
@@ -46,6 +47,7 @@ struct Outcome {
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
+    let machines = Machines::default();
     // A word after the first two is an experiment's name or one more run; the name takes
     // precedence.
     let is_more =
@@ -56,11 +58,15 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return compare_many(arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
+        return compare_many(
+            &machines,
+            arguments,
+            &more.iter().map(OsStr::new).collect::<Vec<_>>(),
+        );
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
-        (true, true) => Some(compare_runs(arguments, &arguments.b)?),
-        (false, false) => compare_variants(arguments, signals::watch()?)?,
+        (true, true) => Some(compare_runs(&machines, arguments, &arguments.b)?),
+        (false, false) => compare_variants(&machines, arguments, signals::watch()?)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
@@ -90,7 +96,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 }
 
 /// Compares several runs with the first.
-fn compare_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
+fn compare_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
@@ -102,8 +108,9 @@ fn compare_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
         bail!("{}", mixed(more[0], variant));
     }
     let runs = [arguments.b.as_os_str()].into_iter().chain(more.iter().copied());
-    let comparisons: Vec<Comparison> =
-        runs.map(|b| Ok(compare_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
+    let comparisons: Vec<Comparison> = runs
+        .map(|b| Ok(compare_runs(machines, arguments, b)?.comparison))
+        .collect::<Result<_>>()?;
     report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
@@ -118,7 +125,7 @@ fn mixed(run: &OsStr, variant: &OsStr) -> String {
 }
 
 /// Compares two existing runs: A, which the arguments name, and `b`.
-fn compare_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
+fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
@@ -159,7 +166,7 @@ fn compare_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
         history: &history,
         conditions: &conditions(&a.context, &b.context),
         look: None,
-        in_turn,
+        in_turn: &|a, b| in_turn(machines, a, b),
     };
     let lines = comparison::compare(&pairs, &options);
     let mut notes = notes(&a.context, &b.context);
@@ -266,7 +273,11 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 }
 
 /// Runs two variants in turn and compares them. `None` if the user ended it.
-fn compare_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
+fn compare_variants(
+    machines: &Machines,
+    arguments: &cli::Compare,
+    stop: &AtomicBool,
+) -> Result<Option<Outcome>> {
     let variant = |word: &OsString| word.to_string_lossy().parse::<Variant>();
     let (a, b) = (variant(&arguments.a)?, variant(&arguments.b)?);
     if arguments.pair.is_some() {
@@ -275,7 +286,7 @@ fn compare_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Optio
     let judge = StatisticChoice::read(&arguments.judge.judge)?;
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
-        [] => variant::leave_out(&mut study, &a, &b)?,
+        [] => variant::leave_out(machines, &mut study, &a, &b)?,
         _ => Vec::new(),
     };
     let vary = run::vary(arguments.vary.as_deref())?;
@@ -286,7 +297,7 @@ fn compare_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Optio
         vary,
         ..Overrides::default()
     };
-    let pairs = variant::pairs(&study, &a, &b, &overrides)?;
+    let pairs = variant::pairs(machines, &study, &a, &b, &overrides)?;
     if pairs.is_empty() {
         bail!("there is nothing to run: `{}` has no case with what the variants set", study.name);
     }
@@ -300,10 +311,10 @@ fn compare_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Optio
         history: &history,
         conditions: &[],
         look: None,
-        in_turn,
+        in_turn: &|a, b| in_turn(machines, a, b),
     };
     let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, options, limit));
-    let mut measured = take_turns(&pairs, &study, arguments, until_sure.as_mut(), stop)?;
+    let mut measured = take_turns(machines, &pairs, &study, arguments, until_sure.as_mut(), stop)?;
     let [a, b] = measured.runs.as_slice() else { bail!("two variants make two runs") };
     if a.context.interrupted {
         measured.store()?;
@@ -340,6 +351,7 @@ fn compare_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Optio
 /// so neighbours run as A B, B A, A B …. If the user ends it early, both runs hold the complete
 /// repetitions.
 fn take_turns(
+    machines: &Machines,
     pairs: &[variant::Pair],
     study: &Study,
     arguments: &cli::Compare,
@@ -360,8 +372,8 @@ fn take_turns(
     session.measure(|_, progress, journal| match until_sure {
         Some(until_sure) => {
             let goals = &mut |results: &[CaseResult]| until_sure.look(results);
-            runner::run_until(&cases, options, progress, stop, journal, goals)
+            runner::run_until(machines, &cases, options, progress, stop, journal, goals)
         }
-        None => runner::run(&cases, options, progress, stop, journal),
+        None => runner::run(machines, &cases, options, progress, stop, journal),
     })
 }

@@ -9,12 +9,13 @@ use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
 use chronoscope_engine::{case::Case, journal::Header, runner, runner::context};
-use chronoscope_machine::observe::{Observed, Question};
+use chronoscope_machine::{Machines, observe::Observed, observe::Question};
 use chronoscope_report as report;
 use chronoscope_units::OneLine;
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
-    let observed = Observed::new(&Question {
+    let machines = Machines::default();
+    let question = Question {
         image: &arguments.image,
         machine: &arguments.machine,
         firmware: arguments.firmware.as_deref(),
@@ -27,7 +28,8 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         task: arguments.task.as_deref(),
         limit: arguments.limit,
         append: &arguments.append,
-    })?;
+    };
+    let observed = Observed::new(&machines, &question)?;
     let case = Case::observation(&observed);
     let output = &arguments.output;
     report::check(output.output.as_deref())?;

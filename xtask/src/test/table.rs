@@ -118,13 +118,10 @@ fn cargo_test<'a>(targets: &[&'a str], filters: &'a [String]) -> Vec<&'a str> {
 fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
     let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--locked"];
     let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
-    let tests = cargo_test(
-        &[
-            "--lib", "--bins", "--test", "quick", "--test", "usage", "--test", "packages",
-            "--test", "misuse",
-        ],
-        filters,
-    );
+    let programs = ["quick", "usage", "packages", "misuse", "additions"];
+    let programs = programs.iter().flat_map(|name| ["--test", name]);
+    let targets: Vec<&str> = ["--lib", "--bins"].into_iter().chain(programs).collect();
+    let tests = cargo_test(&targets, filters);
     let format =
         |name, folder| Step::new(Stage::Quick, name, &["cargo", "fmt", "--check"]).within(folder);
     vec![

@@ -1,5 +1,5 @@
 //! Reads a session's `metadata`, an INI file with the sampling rate, the size of a sample and the
-//! channels. The samples are read elsewhere.
+//! channels. The module reads no samples.
 
 use std::iter;
 

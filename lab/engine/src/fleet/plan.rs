@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{case::Case, journal::CaseForm, journal::PeerForm, study::Peer, study::Study};
 use chronoscope_base::digest::sha256;
-use chronoscope_machine as machine;
+use chronoscope_machine::Machines;
 use chronoscope_run::{Label, Shard};
 use chronoscope_units::OneLine;
 
@@ -78,8 +78,8 @@ pub struct Row {
 }
 
 impl Row {
-    fn new(name: &str, case: &Case, repeat: usize) -> Result<Self> {
-        let slowness = machine::find(&case.target)?.slowness();
+    fn new(machines: &Machines, name: &str, case: &Case, repeat: usize) -> Result<Self> {
+        let slowness = machines.describe(&case.target)?.properties.slowness;
         Ok(Self {
             key: sha256(format!("{name} {}", case.key()).trim_start().as_bytes())[..16].to_owned(),
             name: name.to_owned(),
@@ -106,6 +106,7 @@ impl Plan {
     /// # Errors
     /// A target does not exist.
     pub fn new(
+        machines: &Machines,
         study: &Study,
         cases: &[Case],
         peers: &[Peer],
@@ -121,12 +122,12 @@ impl Plan {
             plan: sha256(&serde_json::to_vec(&all)?),
             cases: cases
                 .iter()
-                .map(|case| Row::new("", case, case.repeat))
+                .map(|case| Row::new(machines, "", case, case.repeat))
                 .collect::<Result<_>>()?,
             peers: peers
                 .iter()
                 .zip(forms)
-                .map(|(peer, form)| Row::new(&form.result.name, &peer.case, form.repeat))
+                .map(|(peer, form)| Row::new(machines, &form.result.name, &peer.case, form.repeat))
                 .collect::<Result<_>>()?,
         })
     }

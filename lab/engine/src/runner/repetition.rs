@@ -156,7 +156,7 @@ pub fn play(
     keep: &mut dyn FnMut(&[u8]),
     look: &mut dyn FnMut(&Observation),
 ) -> Result<Recordings> {
-    let request = case.request_of(intake.observation.repetitions());
+    let request = case.request_for(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
         keep(bytes);
@@ -180,8 +180,9 @@ pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     if let Some(length) = case.soak() {
         return length.saturating_add(SOAK_PATIENCE).into();
     }
+    let properties = machine.properties();
     let patience = Duration::from_secs(10)
         .saturating_add(case.expected().saturating_mul(10))
-        .saturating_mul(machine.slowness());
-    if machine.is_emulated() { Limit::of_work(patience) } else { patience.into() }
+        .saturating_mul(properties.slowness);
+    if properties.is_emulated { Limit::of_work(patience) } else { patience.into() }
 }

@@ -5,6 +5,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Series};
+
+use crate::Request;
 use object::Architecture;
 
 use super::{
@@ -31,7 +33,7 @@ struct Encoder {
 ///
 /// # Errors
 /// A name is longer than a record.
-pub fn encode(observed: &Observed, request: &str, figures: &Figures) -> Result<Vec<u8>> {
+pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
     let stream = StreamBuilder::begin(&observed.name, request)?;
     let mut encoder = Encoder { stream, judges_single: !figures.has_several() };
     let clock = Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };

@@ -12,14 +12,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use chronoscope_suite::Parameter;
 
 use self::{
     events::{Figures, Sign},
     image::{Given, Image, Place},
     machines::{Emulated, MACHINES},
 };
-use crate::{Machine, Made, Recording, Start, builder, qemu};
+use crate::{Machine, Machines, Properties, Provenance, Recording, Request, Start, builder};
 use chronoscope_child::{self as child, Folder};
 use chronoscope_run::{Target, names::GIVEN_IMAGE};
 use chronoscope_units::{printable, words};
@@ -55,8 +54,8 @@ pub struct Question<'a> {
 }
 
 /// An image on an emulated machine, with an observer.
-#[derive(Debug)]
-pub struct Observed {
+pub struct Observed<'m> {
+    machines: &'m Machines,
     name: String,
     image: Image,
     emulated: &'static Emulated,
@@ -71,12 +70,12 @@ pub struct Observed {
     append: String,
 }
 
-impl Observed {
+impl<'m> Observed<'m> {
     /// Reads the image and finds the machine and the places.
     ///
     /// # Errors
     /// The machine or a symbol is unknown, or the file is no image for the machine.
-    pub fn new(question: &Question<'_>) -> Result<Self> {
+    pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
         if question.stimuli {
             bail!(
                 "interrupts at seeded moments (--stimuli) are not offered on {}: QEMU's plugin \
@@ -124,6 +123,7 @@ impl Observed {
         let limit = question.limit;
         let name = name(question.image);
         Ok(Self {
+            machines,
             name,
             image,
             emulated,
@@ -151,7 +151,7 @@ impl Observed {
                  {package}"
             );
         }
-        qemu::plugin().map(drop)
+        self.machines.qemu_plugin().map(drop)
     }
 
     /// The target that the observation's case names.
@@ -207,7 +207,7 @@ impl Observed {
     /// The command that runs the image with the observer, which writes to this folder.
     fn command(&self, folder: &Folder) -> Result<Command> {
         let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
-        let mut plugin = quoted(&qemu::plugin()?);
+        let mut plugin = quoted(&self.machines.qemu_plugin()?);
         plugin += &format!(",observe={}", quoted(&folder.path(EVENTS)));
         plugin += &format!(",limit={}", self.limit);
         // A place that is not watched has an address that no instruction has.
@@ -270,12 +270,12 @@ fn name(path: &Path) -> String {
     stem.chars().map(letter).take(60).collect()
 }
 
-impl Machine for Observed {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
+impl Machine for Observed<'_> {
+    fn properties(&self) -> Properties {
+        Properties { is_emulated: true, ..Properties::default() }
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let hash = format!("sha256 {}", self.image.sha256);
         let mut identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
         if let Some(firmware) = &self.firmware {
@@ -295,11 +295,7 @@ impl Machine for Observed {
                  when the disk answers, so that another run has other figures"
             }
         };
-        Ok(Made { identity, remark })
-    }
-
-    fn is_emulated(&self) -> bool {
-        true
+        Ok(Provenance { identity, remark: remark.to_owned() })
     }
 
     /// Runs the image to its end, or to the limit of instructions. When `stop` becomes true, QEMU
@@ -359,7 +355,7 @@ mod tests {
                 append: "",
                 stimuli: false,
             };
-            Observed::new(&question).unwrap_err().to_string()
+            Observed::new(&Machines::default(), &question).err().unwrap().to_string()
         };
         assert!(ask("/dev/null", "vird").contains("did you mean virt"));
         assert!(ask("/dev/null", "virt").contains("there is no such image"));

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::wire::{Evidence, Record, Series, Unit};
 
-use super::{Source, chip::Chip};
+use super::{Qemu, chip::Chip};
 use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
@@ -23,11 +23,11 @@ const LETTERS: usize = 600;
 /// # Errors
 /// An image cannot be built, read or run.
 pub fn run(
-    chip: &Chip,
-    image: &Source,
+    qemu: &Qemu<'_>,
     start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let Qemu { chip, image, .. } = qemu;
     let kernel = image.kernel();
     let mut stream = StreamBuilder::begin(kernel, start.request)?;
     let (Some(two), Some(three)) = (image.smallest(2), image.smallest(3)) else {
@@ -36,7 +36,7 @@ pub fn run(
     let mut sizes = Vec::new();
     for (tasks, smallest) in [(2, two), (3, three)] {
         let file = smallest.file()?;
-        sizes.push(Size::of(
+        sizes.push(Size::from_elf(
             &fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?,
         )?);
         let letters = letters(chip, &file, start)?;
@@ -112,7 +112,7 @@ impl Size {
     ///
     /// # Errors
     /// The file is not an ELF program for 32 bits.
-    fn of(elf: &[u8]) -> Result<Self> {
+    fn from_elf(elf: &[u8]) -> Result<Self> {
         let is_elf = elf.starts_with(b"\x7FELF\x01\x01");
         let size = if is_elf { Self::sum(elf) } else { None };
         size.filter(|size| size.text > 0).context("the image is no program for a chip of 32 bits")
@@ -169,16 +169,19 @@ mod tests {
     #[test]
     fn sections_are_summed_by_what_they_are_for() {
         let whole = elf(&[(1, 6, 100), (1, 2, 20), (1, 3, 4), (8, 3, 300), (1, 0, 5000)]);
-        assert_eq!(Size::of(&whole).unwrap(), Size { text: 100, read_only: 24, memory: 304 });
+        assert_eq!(Size::from_elf(&whole).unwrap(), Size { text: 100, read_only: 24, memory: 304 });
     }
 
     #[test]
     fn what_is_no_image_is_an_error() {
         let whole = elf(&[(1, 6, 100)]);
         for length in 0..whole.len() {
-            assert!(Size::of(&whole[..length]).is_err() || length >= whole.len() - 16, "{length}");
+            assert!(
+                Size::from_elf(&whole[..length]).is_err() || length >= whole.len() - 16,
+                "{length}"
+            );
         }
-        assert!(Size::of(&elf(&[])).is_err());
+        assert!(Size::from_elf(&elf(&[])).is_err());
     }
 
     #[test]

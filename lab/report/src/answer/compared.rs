@@ -529,7 +529,7 @@ mod tests {
             history: &crate::comparison::History::default(),
             conditions: &[],
             look: None,
-            in_turn: |_, _| None,
+            in_turn: &|_, _| None,
         };
         let side = |name: &str| crate::comparison::Side {
             name: name.into(),

@@ -79,7 +79,7 @@ impl Baseline {
     pub fn of(run: &Run, judge: &StatisticChoice) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
         let history = History::default();
-        let options = options(judge, 0.0, &history, |_, _| None);
+        let options = options(judge, 0.0, &history, &|_, _| None);
         for (key, label, case) in cases(run) {
             let itself = Pair { label, a: case, b: case };
             for line in comparison::compare(&[itself], &options) {
@@ -134,7 +134,7 @@ pub fn options<'a>(
     judge: &'a StatisticChoice,
     threshold: f64,
     history: &'a History,
-    in_turn: InTurn,
+    in_turn: InTurn<'a>,
 ) -> CompareOptions<'a> {
     CompareOptions {
         interleaved: false,
@@ -316,7 +316,7 @@ mod tests {
     }
 
     fn check(baseline: &Baseline, run: &Run) -> Check {
-        baseline.check(run, &options(&usual(), 0.05, &quiet(run), |_, _| None))
+        baseline.check(run, &options(&usual(), 0.05, &quiet(run), &|_, _| None))
     }
 
     fn findings(baseline: &Baseline, run: &Run) -> Vec<Finding> {
@@ -349,7 +349,7 @@ mod tests {
             if !baseline.series.is_empty() {
                 prop_assert_eq!(&parse(&text).unwrap(), &baseline);
             }
-            let check = baseline.check(&run, &options(&usual(), threshold, &History::default(), |_, _| None));
+            let check = baseline.check(&run, &options(&usual(), threshold, &History::default(), &|_, _| None));
             let harmless = |line: &Line| line.finding.status(false) == Status::Pass;
             prop_assert!(check.lines.iter().all(harmless), "{:?}", check.lines);
             prop_assert!(check.vanished.is_empty());

@@ -84,7 +84,7 @@ fn judged(
         history,
         conditions,
         look: None,
-        in_turn,
+        in_turn: &in_turn,
     };
     compare(&[Pair { label: "l".to_owned(), a, b }], &options)
 }

@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn a_chart_has_the_curve_and_its_band() {
         let with = shift(40.0, true);
-        let text = figures(&[("<case>".to_owned(), &with)])[0].html();
+        let text = figures(&[("<case>".to_owned(), &with)])[0].html().0;
         assert!(text.contains("data-kind=\"shift\"") && text.contains("&lt;case&gt;"), "{text}");
         assert!(text.contains("class=\"band\"") && text.contains("×36.000…×48.000"), "{text}");
         assert_eq!(text.matches("class=\"m c0\"").count(), TICKS.len());
-        let text = figures(&[("case".to_owned(), &shift(40.0, false))])[0].html();
+        let text = figures(&[("case".to_owned(), &shift(40.0, false))])[0].html().0;
         assert!(!text.contains("class=\"band\"") && text.contains("Without a band"), "{text}");
     }
 

@@ -13,7 +13,7 @@ use chronoscope_run::{
 };
 
 /// Elements without an end tag.
-const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+const VOID: [&str; 4] = ["meta", "br", "input", "!DOCTYPE"];
 
 pub(super) fn page_of(run: &Run) -> String {
     let text = render(&[(String::new(), run)]);
@@ -23,7 +23,7 @@ pub(super) fn page_of(run: &Run) -> String {
 
 /// Asserts that elements nest and end, attributes are quoted, nothing is fetched, and no control
 /// character is left.
-pub(super) fn check(page: &str) {
+pub(crate) fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page;
     while let Some((_, tag)) = rest.split_once('<') {
@@ -451,7 +451,7 @@ fn compared(b_name: &str) -> comparison::Comparison {
         history,
         conditions: &[],
         look: None,
-        in_turn: |_, _| None,
+        in_turn: &|_, _| None,
     };
     let lines = comparison::compare(&pairs, &options);
     let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };

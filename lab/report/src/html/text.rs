@@ -1,5 +1,7 @@
 //! Text on the page: escaping and formatting.
 
+use maud::{Markup, Render, html};
+
 /// Escapes text for an element or a quoted attribute. Control characters, which HTML forbids, and
 /// bidirectional overrides become replacement characters; line breaks and tabs become spaces.
 pub fn escape(text: &str) -> String {
@@ -20,6 +22,25 @@ pub fn escape(text: &str) -> String {
         }
     }
     safe
+}
+
+/// Replaces what HTML forbids or what would deceive a reader, wherever it stands in a document:
+/// control characters, bidirectional overrides and noncharacters become replacement characters,
+/// and tabs become spaces.
+pub fn clean(document: String) -> String {
+    let is_unsafe = |letter: char| {
+        (letter.is_control() && letter != '\n')
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
+    };
+    if !document.contains(is_unsafe) {
+        return document;
+    }
+    let safe = |letter| match letter {
+        '\t' => ' ',
+        letter if is_unsafe(letter) => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    };
+    document.chars().map(safe).collect()
 }
 
 /// Groups the first number of a text by thousands if it has five digits or more, with narrow
@@ -51,19 +72,28 @@ pub fn steps(steps: &[String]) -> String {
     if lines.is_empty() { lines } else { format!("<div class=\"next\">\n{lines}</div>\n") }
 }
 
-/// An HTML table with a header; cells are escaped. A table wider than the page scrolls by itself.
-pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-        cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+/// A table of text with a header.
+pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> Markup {
+    let rows = html! {
+        @for row in rows {
+            tr { @for cell in row { td { (cell) } } }
+        }
     };
-    let head = cells("th", &mut header.iter().copied());
-    let body: String = rows
-        .iter()
-        .map(|row| format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str))))
-        .collect();
-    format!(
-        "<div class=\"wide\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
-    )
+    wide(class, header, &rows)
+}
+
+/// A table of these rows with a header. A table wider than the page scrolls by itself.
+pub fn wide(class: &str, header: &[impl Render], rows: &Markup) -> Markup {
+    html! {
+        div.wide tabindex="0" {
+            table class=(class) {
+                thead {
+                    tr { @for name in header { th { (name) } } }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
 }
 
 /// Joins the items that are not empty by ` · `.

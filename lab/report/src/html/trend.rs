@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use maud::{Markup, html};
+
 use super::{
     overview::finding,
     scale::Scale,
     svg::Svg,
-    text::{escape, joined},
+    text::{joined, wide},
 };
 use crate::{
     comparison::Comparison, comparison::Figures, comparison::Finding, comparison::Line,
@@ -34,12 +36,12 @@ struct Trend<'a> {
 
 /// The trends of a comparison's cases over the store's runs on B's host, by run number. Empty for
 /// fewer than three runs.
-pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
+pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> Markup {
     let rows: Vec<&CaseRow> =
         rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
     let runs: BTreeSet<i64> = rows.iter().map(|row| row.run).collect();
     if runs.len() < MIN_RUNS {
-        return String::new();
+        return Markup::default();
     }
     let mut by_series: HashMap<(&str, &str), Vec<&CaseRow>> = HashMap::new();
     for row in rows {
@@ -66,7 +68,7 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
 }
 
 /// The trends over the runs of several comparisons with the same A, which is the first of `runs`.
-pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
+pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> Markup {
     let mut trends: Vec<Trend<'_>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
         for line in &comparison.lines {
@@ -91,19 +93,22 @@ pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
     section(&trends, &names, &joined(runs), "worst verdict")
 }
 
-fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) -> String {
-    let rows: String = trends.iter().map(|trend| row(trend, runs)).collect();
+fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) -> Markup {
+    let rows = html! { @for trend in trends { (row(trend, runs)) } };
     let head = ["case", "p50 from run to run", "first", "last", "last / first", verdict];
-    let head: String = head.map(|name| format!("<th>{name}</th>")).concat();
-    format!(
-        "<section class=\"trend\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero; \
-         band: where the last run was expected, ▲: a run outside of its band</p>\n\
-         <div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n</section>\n",
-        escape(which),
-    )
+    html! {
+        section.trend {
+            h2 { "From run to run" }
+            p.facts {
+                (which) "; each line has a scale of its own, from zero; band: where the last run was \
+                 expected, ▲: a run outside of its band"
+            }
+            (wide("figures", &head, &rows))
+        }
+    }
 }
 
-fn row(trend: &Trend<'_>, runs: &[String]) -> String {
+fn row(trend: &Trend<'_>, runs: &[String]) -> Markup {
     let text = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, trend.unit));
     let known = || trend.values.iter().flatten().copied();
     let (first, last) = (known().next(), known().next_back());
@@ -111,8 +116,6 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> String {
         .zip(last)
         .filter(|(first, _)| *first > 0.0)
         .map(|(first, last)| format!("×{:.3}", last / first));
-    let cells = [text(first), text(last), ratio.unwrap_or("–".to_owned())]
-        .map(|cell| format!("<td>{}</td>", escape(&cell)));
     let outside = outside(&trend.values, least_reach(trend.unit));
     let tips: Vec<String> = runs
         .iter()
@@ -123,18 +126,21 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> String {
             format!("{run}: {}{mark}", text(*value))
         })
         .collect();
-    format!(
-        "<tr><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n",
-        escape(&trend.name),
-        line(trend, &outside, &tips),
-        cells.concat(),
-        finding(trend.finding),
-    )
+    html! {
+        tr {
+            td { (trend.name) }
+            td { (line(trend, &outside, &tips)) }
+            td { (text(first)) }
+            td { (text(last)) }
+            td { (ratio.as_deref().unwrap_or("–")) }
+            td { (finding(trend.finding)) }
+        }
+    }
 }
 
 /// The small line chart of a trend, before the band in which the last run was expected. Its scale
 /// starts at zero, so that changes are in proportion.
-fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> String {
+fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
     let values = &trend.values;
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();

@@ -20,7 +20,7 @@ fn capture() -> Capture {
     };
     Capture {
         source: "made up".to_owned(),
-        tick: Tick::of_hertz(84_000_000).unwrap(),
+        tick: Tick::from_hertz(84_000_000).unwrap(),
         sampling: Sampling::Exact,
         start: 0,
         end: 2_000,
@@ -176,7 +176,7 @@ fn a_million_edges_make_a_small_picture() {
     let picture = |run: &Run| {
         let subjects = [super::super::panel::Subject { name: String::new(), run }];
         let (figures, remarks) = figures(&ProvenCase::all("switch", &subjects));
-        (figures[0].html(), remarks)
+        (figures[0].html().0, remarks)
     };
     let (html, remarks) = picture(&run_of(vec![many_edges(100)]));
     assert!(html.len() < 60_000 && remarks.is_empty(), "{} bytes, {remarks:?}", html.len());
