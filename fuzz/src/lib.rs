@@ -172,7 +172,7 @@ pub fn baseline(bytes: &[u8]) {
 
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let Some(run) = told(reference::parse(text)) else { return };
+    let Some(run) = told(reference::parse(text).map_err(Into::into)) else { return };
     let screen = Screen::plain();
     let shown = table::render(&run, &screen)
         + &answer::terminal::render(&run, &screen)

@@ -1,4 +1,4 @@
-//! The program that builds the images of targets: `xtask`, beside the lab's own program.
+//! The program that builds the images of targets: `xtask`, in the folder of the lab's own program.
 //!
 //! Cargo builds nothing again that is up to date. `cargo xtask` in the repository runs the same
 //! program by hand.
@@ -36,7 +36,7 @@ pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
 ///
 /// # Errors
 /// It is not there.
-pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
+pub(super) fn next_to_the_lab(name: &str) -> Result<PathBuf> {
     let folder = folder_of_the_lab()?;
     let path = folder.join(name);
     if !path.is_file() {
@@ -63,7 +63,7 @@ pub fn is_installed(program: &str) -> bool {
 /// # Errors
 /// The builder is absent, or as [`run`].
 pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()> {
-    let mut builder = Command::new(beside_the_lab("xtask")?);
+    let mut builder = Command::new(next_to_the_lab("xtask")?);
     let retry = format!("cargo xtask {}", arguments.join(" "));
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
@@ -79,7 +79,7 @@ impl Packages {
     /// # Errors
     /// The package cannot be installed; the message has the reason and the remedy.
     pub(super) fn install(&self, package: &str) -> Result<()> {
-        let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
+        let Ok(xtask) = next_to_the_lab("xtask") else { return Ok(()) };
         let mut tried = lock(&self.0);
         let failure = tried
             .entry(package.to_owned())
@@ -93,7 +93,7 @@ fn install(xtask: &Path, package: &str) -> Result<()> {
     installer.args(["packages", &format!("peer-{package}")]);
     let what = format!("installing {package}");
     let output =
-        setup::step(&what, || child::output_and_tell(&mut installer, signals::stop(), pass_on))?;
+        setup::step(&what, || child::output_with_lines(&mut installer, signals::stop(), pass_on))?;
     if output.status.success() {
         return Ok(());
     }
@@ -111,7 +111,8 @@ pub(super) fn run(builder: &mut Command, target: &Path, what: &str, retry: &str)
         builder.env_remove(name);
     }
     let what = format!("building {what}");
-    let output = setup::step(&what, || child::output_and_tell(builder, signals::stop(), pass_on))?;
+    let output =
+        setup::step(&what, || child::output_with_lines(builder, signals::stop(), pass_on))?;
     if output.status.success() {
         return Ok(());
     }
@@ -128,8 +129,8 @@ fn pass_on(line: &str) {
     }
 }
 
-/// The most telling line of a failed build's standard error: that of a build script, cargo's first
-/// error, or the last line.
+/// The most telling line of a failed build's standard error: the error of a build script, cargo's
+/// first error, or the last line.
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());

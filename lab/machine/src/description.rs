@@ -15,8 +15,8 @@ pub struct Properties {
     /// A case executes the same number of instructions or cycles however busy the host is. Its
     /// watchdog then counts the emulator's processor time instead of wall time.
     pub is_emulated: bool,
-    /// Repetitions may run at the same time as those of other cases: each has its own processes,
-    /// and its figures do not depend on the load of the host.
+    /// Repetitions of several cases may run at the same time: each has its own processes, and its
+    /// figures do not depend on the load of the host.
     pub shares_the_host: bool,
     /// The duration of a case here as a multiple of its duration on a current processor.
     pub slowness: u32,

@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use super::{
     Description, Machine, Machines, Program, Properties, Provenance, Recording, Request, SOAK,
     Start,
-    builder::beside_the_lab,
+    builder::next_to_the_lab,
     family::{Defaults, Family, Targets},
     given::{self, GivenImage},
 };
@@ -159,7 +159,7 @@ impl Machine for Host {
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        beside_the_lab(PORT)?;
+        next_to_the_lab(PORT)?;
         Ok(Provenance::default())
     }
 
@@ -168,7 +168,7 @@ impl Machine for Host {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let port = beside_the_lab(PORT)?;
+        let port = next_to_the_lab(PORT)?;
         let mut command = Command::new(&port);
         command.args(start.request.words());
         let is_soak = start.request.get(SOAK).is_some();

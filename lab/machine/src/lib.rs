@@ -3,12 +3,13 @@
 //! Each family of machines is one module and one row of the table in `machines`.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod builder;
 mod description;
 mod determinism;
 mod family;
-pub mod firmware;
+mod firmware;
 mod given;
 pub mod host;
 mod images;
@@ -16,9 +17,9 @@ mod machines;
 pub mod observe;
 mod processes;
 pub mod profile;
-pub mod qemu;
+mod qemu;
 mod request;
-pub mod rtl;
+mod rtl;
 mod scratch;
 pub mod serial;
 mod setup;
@@ -81,7 +82,7 @@ pub struct Start<'a> {
 
 /// A machine that runs a port's image.
 pub trait Machine: Send {
-    /// The properties that the runner allows for; equal to those of the machine's description.
+    /// The properties that the runner allows for; equal to the properties in its description.
     fn properties(&self) -> Properties {
         Properties::default()
     }

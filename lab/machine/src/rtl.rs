@@ -39,7 +39,7 @@ pub(super) static FAMILY: Family = Family {
 /// A core that has a board.
 struct Core {
     name: &'static str,
-    /// Shown beside the figures of an image that has no remark of its own.
+    /// How to read the figures of an image that has no remark of its own.
     remark: &'static str,
     /// The parameters of the board, which are not passed to the image.
     own: &'static [&'static Parameter],

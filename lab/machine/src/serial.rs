@@ -84,7 +84,10 @@ struct Serial {
     baud: u32,
 }
 
-/// Fails if the part of the machine's name after [`PREFIX`] is no device and rate.
+/// The board of a target; `None` if the target's machine is no serial line.
+///
+/// # Errors
+/// The rest of the machine's name after [`PREFIX`] is no device and rate, or the image is missing.
 fn look_up(target: &Target) -> Result<Option<Serial>> {
     let Some(place) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
     let given = GivenImage::for_a_board(target)?;
@@ -157,7 +160,7 @@ impl Serial {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let request = start.request.to_string();
-        let mut answer = Answer::to(&request, self);
+        let mut answer = Answer::new(&request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
         let mut asked: Option<Instant> = None;
@@ -212,7 +215,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn to(request: &'a str, board: &'a Serial) -> Self {
+    fn new(request: &'a str, board: &'a Serial) -> Self {
         Self { request, board, bytes: 0, ended: false, before: 0, amid: 0, said: String::new() }
     }
 

@@ -152,6 +152,13 @@ impl Line {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Experiment and case, and the series where its name is not the experiment's.
+    pub fn title(&self) -> String {
+        let series = if self.series == self.experiment { "" } else { &self.series };
+        let words = [self.experiment.as_str(), &self.case, series];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     fn conclude(&mut self, pairs: bool) {
         if let Some(first) = self.statistics.first() {
             self.figures = Some(first.figures);

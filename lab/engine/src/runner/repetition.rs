@@ -184,5 +184,5 @@ pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     let patience = Duration::from_secs(10)
         .saturating_add(case.expected().saturating_mul(10))
         .saturating_mul(properties.slowness);
-    if properties.is_emulated { Limit::of_work(patience) } else { patience.into() }
+    if properties.is_emulated { Limit::for_work(patience) } else { patience.into() }
 }

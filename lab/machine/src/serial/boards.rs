@@ -101,7 +101,7 @@ impl Boards {
             "the place `{}` cannot be a target: a board's name has letters, digits, `-`, `_` and `.`",
             printable(&place.name)
         );
-        let shown = place.shown(stop)?;
+        let shown = place.resources(stop)?;
         let listed = match self.table()? {
             Some(boards) => boards.get(&place.name).cloned(),
             None => None,
@@ -241,7 +241,7 @@ impl OnBoard<'_> {
     fn open(&self, stop: &AtomicBool) -> Result<Box<dyn line::Line>> {
         line::open(&self.board.line, self.line.baud).or_else(|error| {
             let Some((place, _)) = self.boards.held(&self.name) else { return Err(error) };
-            line::open(&place.shown(stop)?.line, self.line.baud)
+            line::open(&place.resources(stop)?.line, self.line.baud)
         })
     }
 
@@ -273,7 +273,7 @@ fn path() -> Option<PathBuf> {
     if let Some(path) = env::var_os(VARIABLE) {
         return Some(path.into());
     }
-    let folder = folders::of_user("XDG_CONFIG_HOME", ".config")?;
+    let folder = folders::for_user("XDG_CONFIG_HOME", ".config")?;
     Some(folder.join("chronoscope/boards.toml"))
 }
 

@@ -9,7 +9,7 @@ mod apt;
 mod architecture;
 mod arm64;
 mod bzimage;
-pub mod identity;
+mod identity;
 mod initramfs;
 pub mod kernel;
 mod options;
@@ -327,7 +327,6 @@ mod tests {
         assert_eq!((own_a.append.as_str(), own_b.append.as_str()), ("isolcpus=0", "isolcpus=0"));
         let key = |target| vm(&machines, target).key(Mode::Deterministic);
         assert!(key(&a) != key(&b) && key(&a) == key(&a));
-        // Without an emulator or with it, the first error of one is not the other's.
         for target in [&a, &b] {
             let (described, opened) = (machines.describe(target), machines.open(target));
             assert_eq!(described.unwrap().properties, opened.unwrap().properties());

@@ -64,7 +64,7 @@ impl Guest {
         let program = port::program(architecture)?;
         let emulator = Emulator::find(architecture, stop)?;
         mode.check(architecture, &emulator)?;
-        let cache = Cache::of_user()?;
+        let cache = Cache::for_user()?;
         let kernel = flavour.kernel(own, &cache, stop)?;
         let mut initramfs = initramfs::archive(&program, &kernel.modules);
         if !programs.is_empty() {
@@ -129,7 +129,7 @@ impl Guest {
     fn save(&self, stop: &AtomicBool) -> Result<()> {
         let mut qemu = self.qemu();
         self.with_kernel(&mut qemu);
-        self.talk(&mut qemu, Limit::of_work(BOOT), stop, &mut |_| Ok(()), |qmp| {
+        self.talk(&mut qemu, Limit::for_work(BOOT), stop, &mut |_| Ok(()), |qmp| {
             qmp.until(|message| message["event"] == "GUEST_PANICKED")
                 .context("the guest has not booted")?;
             // QEMU reports the event before it stops; a state saved in between would run on by
@@ -218,7 +218,7 @@ impl Guest {
             let talked = talk
                 .join()
                 .unwrap_or_else(|_| Err(anyhow!("the thread that controls QEMU panicked")));
-            // The error of QEMU or the guest explains more than that of the conversation.
+            // An error of QEMU or the guest explains more than an error of the conversation.
             ran.and(talked)
         })
     }

@@ -44,7 +44,10 @@ mod waveform;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::{panel::Subject, text::clean};
+use self::{
+    panel::Subject,
+    text::{clean, joined},
+};
 use crate::table::conditions;
 use chronoscope_run::{Run, Status};
 
@@ -103,8 +106,7 @@ fn contents(experiments: &[&str]) -> Markup {
 
 /// The page of one run: the answer, and everything else folded.
 fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str]) -> String {
-    let (title, answer) = answer::html(run);
-    let answer = PreEscaped(answer);
+    let (title, answer) = answer::answer(run);
     let series = html! {
         (contents(experiments))
         @for experiment in experiments { (section::section(experiment, subjects)) }
@@ -191,7 +193,8 @@ fn notes(run: &Run) -> Markup {
 /// The conditions of the machines, and the command line.
 fn machine(run: &Run) -> Markup {
     html! {
-        @for line in conditions::section(run).lines() { p { (line.trim()) } }
+        @for (target, items) in conditions::machines(run) { p { (target) ": " (joined(&items)) } }
+        p { (conditions::size(run)) }
         p { (run.context.command.join(" ")) }
     }
 }

@@ -25,7 +25,7 @@ pub fn render(run: &Run, screen: &Screen) -> String {
     joined(vec![
         run.title.to_string(),
         figures::section(run, paint, screen.columns),
-        reasons(run, paint),
+        reasons(run, paint).join("\n"),
         evidence::section(run),
         cycles::section(run),
         published::section(run, screen.columns),
@@ -37,7 +37,7 @@ pub fn render(run: &Run, screen: &Screen) -> String {
 
 /// Renders the evidence of a run, the reasons of its verdicts and the conditions of its machines.
 pub fn proofs(run: &Run, paint: Paint) -> String {
-    joined(vec![reasons(run, paint), evidence::section(run), conditions::section(run)])
+    joined(vec![reasons(run, paint).join("\n"), evidence::section(run), conditions::section(run)])
 }
 
 /// The sections that hold anything, with an empty line between them.
@@ -100,7 +100,7 @@ impl<'a> Group<'a> {
 
 /// The reasons of verdicts and the notes that targets logged, one line each. A line common to
 /// several cases appears once, followed by their names.
-pub(crate) fn reasons(run: &Run, paint: Paint) -> String {
+pub(crate) fn reasons(run: &Run, paint: Paint) -> Vec<String> {
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
     for case in &run.cases {
         let status = paint.status(case.verdict.status);
@@ -113,11 +113,11 @@ pub(crate) fn reasons(run: &Run, paint: Paint) -> String {
         }
     }
     let lines = known.iter().map(|(line, names)| match names.as_slice() {
-        all if all.len() == run.cases.len() && all.len() > 1 => format!("{line} (all cases)\n"),
+        all if all.len() == run.cases.len() && all.len() > 1 => format!("{line} (all cases)"),
         [first, second, rest @ ..] if !rest.is_empty() => {
-            format!("{line} ({first}, {second} and {} more)\n", rest.len())
+            format!("{line} ({first}, {second} and {} more)", rest.len())
         }
-        names => format!("{line} ({})\n", names.join(", ")),
+        names => format!("{line} ({})", names.join(", ")),
     });
     lines.collect()
 }
