@@ -39,7 +39,7 @@ fn compared(a: &Run, b: &Run, name: &str) -> Comparison {
     let (pairs, only_in_a, only_in_b) = match_cases(a, b, &Pairing::Alike, |_| true);
     let (judge, history) =
         (&StatisticChoice::read(&["p50", "p99", "max"]).unwrap(), &History::default());
-    let how = CompareOptions {
+    let options = CompareOptions {
         interleaved: true,
         threshold: 0.05,
         judge,
@@ -48,9 +48,9 @@ fn compared(a: &Run, b: &Run, name: &str) -> Comparison {
         look: None,
         in_turn: &|_, _| None,
     };
-    let lines = compare(&pairs, &how);
+    let lines = compare(&pairs, &options);
     let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
-    let comparison = Comparison::new([side("runs/a"), side(name)], &how, lines);
+    let comparison = Comparison::new([side("runs/a"), side(name)], &options, lines);
     Comparison { only_in_a, only_in_b, ..comparison }.concluded(false)
 }
 

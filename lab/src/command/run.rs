@@ -233,14 +233,8 @@ impl Prepared {
         let mut measured = session.measure(|header, progress, journal| {
             let options = RunOptions { keep_samples: header.keep_samples, jobs };
             let outcome = runner::run(machines, &cases, options, progress, stop, journal)?;
-            Ok(outcome.with_peers(pairs::run(
-                machines,
-                &peers,
-                &header.peers,
-                progress,
-                stop,
-                journal,
-            )?))
+            let forms = &header.peers;
+            Ok(outcome.with_peers(pairs::run(machines, &peers, forms, progress, stop, journal)?))
         })?;
         if let Some(part) = &arguments.part {
             let run = measured.run()?;

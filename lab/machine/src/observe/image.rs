@@ -71,14 +71,14 @@ impl Image {
     /// # Errors
     /// The file is missing, too long, or no ELF file.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::of(path, read(path)?)
+        Self::from_bytes(path, read(path)?)
     }
 
-    /// Takes the bytes of the file at `path` as an image.
+    /// Reads an image from the bytes of the file at `path`.
     ///
     /// # Errors
     /// They are no ELF file.
-    pub fn of(path: &Path, bytes: Vec<u8>) -> Result<Self> {
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let Some(architecture) = parse(&bytes).map(|file| file.architecture()) else {
             let shown = printable(&path.display().to_string());
             bail!("{shown} is no image: it is no ELF file: name the file that the linker wrote");
