@@ -201,10 +201,10 @@ pub struct Run {
     #[arg(long, value_name = "FILE", help_heading = OWN)]
     pub kernel_image: Option<PathBuf>,
     /// Load all .ko files of this folder into the guest, in the order of their names.
-    #[arg(long, value_name = "DIR", requires = "kernel_image", help_heading = OWN)]
+    #[arg(long, value_name = "DIR", help_heading = OWN)]
     pub kernel_modules: Option<PathBuf>,
     /// Additional boot arguments of the guest's kernel.
-    #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true, help_heading = OWN)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = OWN)]
     pub append: Option<String>,
     /// Repetitions of each case, each a fresh process.
     #[arg(long, value_name = "N", value_parser = one_or_more, help_heading = HOW)]

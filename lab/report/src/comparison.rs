@@ -25,9 +25,7 @@ pub use self::{
 };
 use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
 pub use chronoscope_run::{judged::JUDGED, judged::Judge, judged::Judged};
-use chronoscope_statistics::{
-    self as statistics, Reason, Rules, Verdict, compare::FEWEST_REPETITIONS,
-};
+use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
 use chronoscope_units::OneLine;
 
 /// The version of the JSON of a comparison.
@@ -152,6 +150,13 @@ impl Line {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Experiment and case, and the series where its name is not the experiment's.
+    pub fn title(&self) -> String {
+        let series = if self.series == self.experiment { "" } else { &self.series };
+        let words = [self.experiment.as_str(), &self.case, series];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     fn conclude(&mut self, pairs: bool) {
         if let Some(first) = self.statistics.first() {
             self.figures = Some(first.figures);
@@ -215,11 +220,11 @@ pub struct How<'a> {
     pub conditions: &'a [String],
     /// The number of this look at a comparison that goes on, from 1.
     pub look: Option<usize>,
-    pub in_turn: InTurn,
+    pub in_turn: InTurn<'a>,
 }
 
 /// Returns the command that measures two cases in turn, or `None` if one is not of this version.
-pub type InTurn = fn(&CaseResult, &CaseResult) -> Option<String>;
+pub type InTurn<'a> = &'a dyn Fn(&CaseResult, &CaseResult) -> Option<String>;
 
 /// Compares all cases, as one family.
 pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {

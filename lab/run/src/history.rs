@@ -3,7 +3,7 @@
 
 use chronoscope_units::OneLine;
 
-use crate::Status;
+use crate::{Label, Status};
 
 /// A run as a row of a list.
 #[derive(Debug, serde::Serialize)]
@@ -29,7 +29,7 @@ pub struct CaseRow {
     pub started: OneLine,
     pub host: OneLine,
     pub key: OneLine,
-    pub label: OneLine,
+    pub label: Label,
     pub series: OneLine,
     pub unit: OneLine,
     pub nominal: f64,

@@ -6,7 +6,7 @@ use chronoscope_statistics::median;
 use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Verdict;
+use crate::{label::Label, verdict::Verdict};
 
 /// The results of a peer.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -19,7 +19,7 @@ pub struct PeerResult {
     pub target: OneLine,
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
-    pub label: OneLine,
+    pub label: Label,
     pub pairs: usize,
     pub statistics: Vec<Paired>,
     pub note: Text,

@@ -9,7 +9,7 @@ use chronoscope_base::{cache::Cache, cache::LIMIT, cache::remove, console};
 use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Cache) -> Result<u8> {
-    let cache = Cache::of_user()?;
+    let cache = Cache::for_user()?;
     let entries = cache.entries()?;
     let bytes = megabytes(entries.iter().map(|entry| entry.bytes).sum());
     if arguments.clear {

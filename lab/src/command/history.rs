@@ -8,7 +8,7 @@ use chronoscope_base::console;
 use chronoscope_engine::{case::experiment, fleet::label};
 use chronoscope_report::{self as report, Screen, history, text_table::fold};
 use chronoscope_run::names::OBSERVE;
-use chronoscope_store::{Store, Which};
+use chronoscope_store::{RunFilter, Store};
 use chronoscope_units::OneLine;
 
 pub fn execute(arguments: &cli::History) -> Result<u8> {
@@ -64,8 +64,8 @@ impl<'a> Filter<'a> {
         Ok(Self { flags, label })
     }
 
-    pub(super) fn which(&self) -> Which<'_> {
-        Which {
+    pub(super) fn which(&self) -> RunFilter<'_> {
+        RunFilter {
             study: self.flags.study.as_deref(),
             machine: self.flags.machine.as_deref(),
             label: self.label.as_ref().map(|(name, value)| (name.as_str(), value.as_str())),

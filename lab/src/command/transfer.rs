@@ -145,7 +145,7 @@ impl Import<'_> {
             let (run, is_last) = match values.next() {
                 None if place == 1 => return self.refuse(path, anyhow!("there is no run in it")),
                 None => return Ok(()),
-                Some(Ok(value)) => (reference::from_value(value), false),
+                Some(Ok(value)) => (reference::from_value(value).map_err(Error::from), false),
                 Some(Err(error)) => {
                     (Err(Error::from(error).context("the rest of the file is not read")), true)
                 }

@@ -10,9 +10,10 @@ use super::{
     overview::{finding, list, status_counts},
     page,
     ratio::{self, Heading, Ratio, Tone},
+    scale::times,
     shift,
     text::{joined, table},
-    trend::{self, line_name},
+    trend,
 };
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::Shift,
@@ -26,8 +27,7 @@ use chronoscope_units::{digits, show};
 /// comparisons with the same A, for which `history` is not used.
 pub fn render(comparisons: &[Comparison], history: &[CaseRow]) -> String {
     if let [one] = comparisons {
-        let (title, answer) = compared::html(one);
-        let answer = maud::PreEscaped(answer);
+        let (title, answer) = compared::answer(one);
         let statistics: usize = one.lines.iter().map(|line| line.statistics.len()).sum();
         let figures = format!("All figures: {statistics}, with reasons");
         let body = html! {
@@ -95,7 +95,7 @@ fn side(letter: &str, side: &Side) -> String {
 fn reasons(comparison: &Comparison) -> Vec<String> {
     let mut reasons = Vec::new();
     for line in &comparison.lines {
-        let name = line_name(line);
+        let name = line.title();
         if line.finding > Finding::NotOffered && !line.sentence.is_empty() {
             reasons.push(format!("{name}: {}", line.sentence));
         }
@@ -120,7 +120,7 @@ fn charts(comparison: &Comparison) -> Vec<Figure> {
         .filter_map(|(line, statistic)| {
             let figures = &statistic.figures;
             Some(Ratio {
-                name: format!("{} {}", line_name(line), statistic.statistic),
+                name: format!("{} {}", line.title(), statistic.statistic),
                 value: figures.ratio?,
                 range: figures.interval.as_ref().map(|ends| (ends.low, ends.high)),
                 within: Some(comparison.threshold),
@@ -143,14 +143,14 @@ fn charts(comparison: &Comparison) -> Vec<Figure> {
     };
     let lines = comparison.lines.iter();
     let shifts: Vec<(String, &Shift)> =
-        lines.filter_map(|line| Some((line_name(line), line.shift.as_ref()?))).collect();
+        lines.filter_map(|line| Some((line.title(), line.shift.as_ref()?))).collect();
     ratio::figures(&heading, &ratios).into_iter().chain(shift::figures(&shifts)).collect()
 }
 
 fn figures(lines: &[Line]) -> Markup {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for line in lines {
-        let name = line_name(line);
+        let name = line.title();
         if line.statistics.is_empty() {
             let none = || "–".to_owned();
             let verdict = line.finding.words().to_owned();
@@ -167,17 +167,16 @@ fn row(line: &Line, name: &str, statistic: &StatisticLine) -> Vec<String> {
     let figures = &statistic.figures;
     let none = || "–".to_owned();
     let shown = |value: Option<f64>| value.map_or_else(none, |value| show(value, line.unit_name()));
-    let ratio = |value: f64| format!("×{value:.3}");
     let is_open = statistic.finding == Finding::NoRegressionShown;
     vec![
         name.to_owned(),
         statistic.statistic.to_owned(),
         shown(figures.a),
         shown(figures.b),
-        figures.ratio.map_or_else(none, ratio),
+        figures.ratio.map_or_else(none, times),
         figures
             .interval
-            .map_or_else(none, |ends| format!("{}…{}", ratio(ends.low), ratio(ends.high))),
+            .map_or_else(none, |ends| format!("{}…{}", times(ends.low), times(ends.high))),
         statistic.at_most.filter(|_| is_open).map_or_else(none, up_to),
         in_a_word(statistic).to_owned(),
     ]

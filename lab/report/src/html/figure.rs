@@ -53,3 +53,30 @@ impl Figure {
         }
     }
 }
+
+/// The charts of several pages. The title of each names its part, as ` (1 of 3)`, where there are
+/// several.
+pub fn parts<P>(
+    pages: impl ExactSizeIterator<Item = P>,
+    figure: impl Fn(P, &str) -> Figure,
+) -> Vec<Figure> {
+    let count = pages.len();
+    let part = |index: usize| match count {
+        1 => String::new(),
+        count => format!(" ({index} of {count})"),
+    };
+    pages.zip(1..).map(|(page, index)| figure(page, &part(index))).collect()
+}
+
+/// Adds a note on charts that were left out to the last chart, if there are `all` and not `drawn`.
+pub fn note_left_out(figures: &mut [Figure], drawn: usize, all: usize, note: &str) {
+    if let Some(last) = figures.last_mut().filter(|_| all > drawn) {
+        last.notes.push(note.to_owned());
+    }
+}
+
+/// Adds a note on series that were left out, if there are `all` and not `drawn`.
+pub fn note_longest(figures: &mut [Figure], drawn: usize, all: usize) {
+    let note = format!("The {drawn} of {all} with the longest maximum are drawn.");
+    note_left_out(figures, drawn, all, &note);
+}

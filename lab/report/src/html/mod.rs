@@ -17,8 +17,6 @@ mod heat;
 mod histogram;
 mod ladder;
 mod overview;
-#[cfg(test)]
-mod pages_test;
 mod panel;
 mod parts;
 mod peers;
@@ -38,7 +36,7 @@ mod svg;
 mod sweep;
 pub mod team;
 #[cfg(test)]
-mod test;
+pub(crate) mod test;
 mod text;
 mod timeline;
 mod trend;
@@ -46,7 +44,10 @@ mod waveform;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use self::{panel::Subject, text::clean};
+use self::{
+    panel::Subject,
+    text::{clean, joined},
+};
 use crate::table::conditions;
 use chronoscope_run::{Run, Status};
 
@@ -105,8 +106,7 @@ fn contents(experiments: &[&str]) -> Markup {
 
 /// The page of one run: the answer, and everything else folded.
 fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str]) -> String {
-    let (title, answer) = answer::html(run);
-    let answer = PreEscaped(answer);
+    let (title, answer) = answer::answer(run);
     let series = html! {
         (contents(experiments))
         @for experiment in experiments { (section::section(experiment, subjects)) }
@@ -193,7 +193,8 @@ fn notes(run: &Run) -> Markup {
 /// The conditions of the machines, and the command line.
 fn machine(run: &Run) -> Markup {
     html! {
-        @for line in conditions::section(run).lines() { p { (line.trim()) } }
+        @for (target, items) in conditions::machines(run) { p { (target) ": " (joined(&items)) } }
+        p { (conditions::size(run)) }
         p { (run.context.command.join(" ")) }
     }
 }

@@ -87,7 +87,7 @@ pub fn overview(name: &str, run: &Run) -> Markup {
         }
         (status_counts(&statuses))
         @if !name.is_empty() { (remarks(run)) }
-        (list("reasons", reasons, table::reasons(run, Paint::Plain).lines()))
+        (list("reasons", reasons, table::reasons(run, Paint::Plain)))
     }
 }
 

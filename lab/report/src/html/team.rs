@@ -5,7 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use maud::{Markup, html};
 
-use super::{heading, page, scale::Scale, svg::Svg, text::wide};
+use super::{
+    heading, page,
+    scale::{Scale, times},
+    svg::Svg,
+    text::wide,
+};
 use crate::{history::labels, history::least_reach};
 use chronoscope_run::history::CaseRow;
 use chronoscope_statistics::{
@@ -239,11 +244,7 @@ fn found(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
 }
 
 fn ratio(change: &Change) -> String {
-    if change.before > 0.0 {
-        format!("×{:.3}", change.after / change.before)
-    } else {
-        "–".to_owned()
-    }
+    if change.before > 0.0 { times(change.after / change.before) } else { "–".to_owned() }
 }
 
 /// The name of a line's case, with its series where that says more.
@@ -332,13 +333,8 @@ fn picture(line: &Line<'_>) -> Markup {
         let share = at as f64 / (line.runs.len().max(2) - 1) as f64;
         MARGIN + share * (WIDTH - 4.0 * MARGIN)
     };
-    let y = Scale {
-        low: low - room,
-        high: if high > 0.0 { high + room } else { 1.0 },
-        from: HEIGHT - MARGIN,
-        to: MARGIN,
-        log: false,
-    };
+    let high = if high > 0.0 { high + room } else { 1.0 };
+    let y = Scale::exact(low - room, high, [HEIGHT - MARGIN, MARGIN]);
     let mut svg = Svg::sized(WIDTH, HEIGHT);
     if let Some(band) = band {
         let (top, bottom) = (y.at(band.high), y.at(band.low));

@@ -1,28 +1,6 @@
-//! Text on the page: escaping and formatting.
+//! Text on the page: formatting, tables, and the last cleaning of a document.
 
 use maud::{Markup, Render, html};
-
-/// Escapes text for an element or a quoted attribute. Control characters, which HTML forbids, and
-/// bidirectional overrides become replacement characters; line breaks and tabs become spaces.
-pub fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            '\n' | '\t' => safe.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                safe.push(char::REPLACEMENT_CHARACTER);
-            }
-            letter if letter.is_control() => safe.push(char::REPLACEMENT_CHARACTER),
-            letter => safe.push(letter),
-        }
-    }
-    safe
-}
 
 /// Replaces what HTML forbids or what would deceive a reader, wherever it stands in a document:
 /// control characters, bidirectional overrides and noncharacters become replacement characters,
@@ -62,16 +40,6 @@ pub fn grouped(text: &str) -> String {
     grouped
 }
 
-/// The next steps below a picture: the words up to the first colon are a step's heading.
-pub fn steps(steps: &[String]) -> String {
-    let step = |step: &String| match step.split_once(": ") {
-        Some((head, rest)) => format!("<p><b>→ {}:</b> {}</p>\n", escape(head), escape(rest)),
-        None => format!("<p>→ {}</p>\n", escape(step)),
-    };
-    let lines: String = steps.iter().take(3).map(step).collect();
-    if lines.is_empty() { lines } else { format!("<div class=\"next\">\n{lines}</div>\n") }
-}
-
 /// A table of text with a header.
 pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> Markup {
     let rows = html! {
@@ -109,12 +77,13 @@ mod tests {
 
     #[test]
     fn no_text_becomes_markup() {
+        let page = |text: &str| clean(html! { (text) }.into_string());
         assert_eq!(
-            escape("<script>alert('a' & \"b\")</script>"),
-            "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;"
+            page("<script>alert('a' & \"b\")</script>"),
+            "&lt;script&gt;alert('a' &amp; &quot;b&quot;)&lt;/script&gt;"
         );
-        assert_eq!(escape("a\0b\x1b[31mc\u{202e}d\ne"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}d e");
-        assert_eq!(escape("µs · 5…7 ≤ é"), "µs · 5…7 ≤ é");
+        assert_eq!(page("a\0b\x1b[31mc\u{202e}d\te"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}d e");
+        assert_eq!(page("µs · 5…7 ≤ é"), "µs · 5…7 ≤ é");
     }
 
     #[test]

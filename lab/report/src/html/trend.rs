@@ -7,13 +7,12 @@ use maud::{Markup, html};
 
 use super::{
     overview::finding,
-    scale::Scale,
+    scale::{Scale, times},
     svg::Svg,
     text::{joined, wide},
 };
 use crate::{
-    comparison::Comparison, comparison::Figures, comparison::Finding, comparison::Line,
-    history::least_reach,
+    comparison::Comparison, comparison::Figures, comparison::Finding, history::least_reach,
 };
 use chronoscope_run::history::CaseRow;
 use chronoscope_statistics::{alert::expected, alert::outside};
@@ -54,7 +53,7 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> Markup {
         let value = |run: &i64| own.iter().find(|row| row.run == *run).and_then(|row| row.figure());
         let unit = own.first().map_or("", |row| &row.unit);
         Trend {
-            name: line_name(line),
+            name: line.title(),
             unit,
             values: runs.iter().map(value).collect(),
             finding: line.finding,
@@ -72,7 +71,7 @@ pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> Markup {
     let mut trends: Vec<Trend<'_>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
         for line in &comparison.lines {
-            let name = line_name(line);
+            let name = line.title();
             let place = trends.iter().position(|trend| trend.name == name).unwrap_or_else(|| {
                 trends.push(Trend {
                     name,
@@ -112,10 +111,8 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> Markup {
     let text = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, trend.unit));
     let known = || trend.values.iter().flatten().copied();
     let (first, last) = (known().next(), known().next_back());
-    let ratio = first
-        .zip(last)
-        .filter(|(first, _)| *first > 0.0)
-        .map(|(first, last)| format!("×{:.3}", last / first));
+    let ratio =
+        first.zip(last).filter(|(first, _)| *first > 0.0).map(|(first, last)| times(last / first));
     let outside = outside(&trend.values, least_reach(trend.unit));
     let tips: Vec<String> = runs
         .iter()
@@ -145,20 +142,8 @@ fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let high = known.iter().map(|point| point.1).fold(0.0, f64::max);
-    let x = Scale {
-        low: 0.0,
-        high: (values.len() - 1) as f64,
-        from: MARGIN,
-        to: WIDTH - MARGIN,
-        log: false,
-    };
-    let y = Scale {
-        low: 0.0,
-        high: if high > 0.0 { high } else { 1.0 },
-        from: HEIGHT - 3.0,
-        to: MARGIN,
-        log: false,
-    };
+    let x = Scale::exact(0.0, (values.len() - 1) as f64, [MARGIN, WIDTH - MARGIN]);
+    let y = Scale::exact(0.0, if high > 0.0 { high } else { 1.0 }, [HEIGHT - 3.0, MARGIN]);
     let mut svg = Svg::sized(WIDTH, HEIGHT);
     let earlier: Vec<f64> = known.iter().map(|point| point.1).collect();
     let earlier = earlier.split_last().map_or(&[][..], |(_, earlier)| earlier);
@@ -175,15 +160,4 @@ fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
         svg.mark(shape, class, *point, &tips[*at]);
     }
     svg.finish(&tips.join(", "))
-}
-
-/// The display name of a comparison's line: experiment, case, and the series where its name differs
-/// from the experiment's.
-pub fn line_name(line: &Line) -> String {
-    let series = if line.series == line.experiment { "" } else { &line.series };
-    [&line.experiment, line.case.as_str(), series]
-        .into_iter()
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }

@@ -20,7 +20,7 @@ fn capture() -> Capture {
     };
     Capture {
         source: "made up".to_owned(),
-        tick: Tick::of_hertz(84_000_000).unwrap(),
+        tick: Tick::from_hertz(84_000_000).unwrap(),
         sampling: Sampling::Exact,
         start: 0,
         end: 2_000,
@@ -93,7 +93,7 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
     let (capture, mut case) = (capture(), case(&capture()));
     {
         let focus = Focus::find(&case, &capture).unwrap();
-        let timebase = Timebase::of(&case, &capture);
+        let timebase = Timebase::new(&case, &capture);
         let marks = focus.marks(&timebase).expect("they fit");
         // The first begins between 1000 and 1003: the second, 301 later, must end by 1440, and is
         // 134 long.
@@ -101,10 +101,10 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
     }
     case.series[0].samples[1].1 = 141.0;
     let focus = Focus::find(&case, &capture).unwrap();
-    assert!(focus.marks(&Timebase::of(&case, &capture)).is_none(), "longer than its pulse");
+    assert!(focus.marks(&Timebase::new(&case, &capture)).is_none(), "longer than its pulse");
     case.series[0].samples.truncate(2);
     let focus = Focus::find(&case, &capture).unwrap();
-    assert!(focus.marks(&Timebase::of(&case, &capture)).is_none(), "not all were kept");
+    assert!(focus.marks(&Timebase::new(&case, &capture)).is_none(), "not all were kept");
 }
 
 #[test]

@@ -5,10 +5,10 @@
 
 use std::{env, fs, path::Path};
 
-use super::{comparison, render, team, test::check};
 use crate::{
     answer_test::{load, names, runs},
     comparison::{Comparison, History, How, Judge, Pairing, Side, compare, match_cases},
+    html::{comparison, render, team, test::check},
 };
 use chronoscope_run::{Run, history::CaseRow, sample};
 
@@ -43,7 +43,7 @@ fn compared(a: &Run, b: &Run, name: &str) -> Comparison {
         history,
         conditions: &[],
         look: None,
-        in_turn: |_, _| None,
+        in_turn: &|_, _| None,
     };
     let lines = compare(&pairs, &how);
     let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
