@@ -68,8 +68,8 @@ impl Values {
     }
 }
 
-/// The parameter of every experiment that chooses the start state: see [`vary`](crate::vary). The lab
-/// sends it only to repetitions that differ in their start.
+/// The parameter of every experiment that chooses the start state: see [`vary`](crate::vary). The
+/// lab sends it only to repetitions that differ in their start.
 pub const VARY: Parameter = Parameter {
     name: "vary",
     unit: "",
@@ -87,16 +87,16 @@ pub const KIND: Parameter = Parameter {
     help: "the kind of task",
 };
 
-/// The reading of an experiment's result, for people. The lab alone uses it: no image has it, because
-/// nothing that runs on a target names it.
+/// The reading of an experiment's result, for people. The lab alone uses it: no image has it,
+/// because nothing that runs on a target names it.
 pub struct Reading {
     /// The main figure, which the first sentence begins with.
     pub figure: Figure,
     /// The direction in which the figure is better.
     pub better: Better,
     /// The sentences, without the first capital: the first one whose figures the result has is
-    /// written. `{p50}` stands for a statistic of the first measured series (of `operations`, of all),
-    /// or for a figure, over all cases with evidence.
+    /// written. `{p50}` stands for a statistic of the first measured series (of `operations`, of
+    /// all), or for a figure, over all cases with evidence.
     pub sentences: &'static [&'static str],
 }
 

@@ -407,8 +407,8 @@ pub fn complete(run: &mut Run) {
     }
 }
 
-/// Finds the study that a word of the command line names: one of this version, or a file. A file with the
-/// name of such a study is named with its path, as `./quick`.
+/// Finds the study that a word of the command line names: one of this version, or a file. A file
+/// with the name of such a study is named with its path, as `./quick`.
 ///
 /// # Errors
 /// If it is neither, with the nearest name; or as [`load`].

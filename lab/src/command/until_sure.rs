@@ -1,6 +1,6 @@
-//! `compare --until-sure`: pairs are added until every case is settled, or a time is over. Each look
-//! at the results spends a share of the error rate, so that looking often finds nothing that is not
-//! there ([`statistics::sequential`](chronoscope_statistics::sequential)).
+//! `compare --until-sure`: adds pairs until every case is settled, or a time is over. Each look at
+//! the results spends a share of the error rate, so that many looks raise no false alarm
+//! ([`statistics::sequential`](chronoscope_statistics::sequential)).
 
 use std::time::{Duration, Instant};
 
@@ -19,13 +19,14 @@ pub struct UntilSure<'a> {
     limit: Duration,
     start: Instant,
     looks: usize,
-    /// The lines of each pair: those of the look that settled it, or of the last look.
+    /// The lines of each pair, from the look that settled it, or else from the last look.
     lines: Vec<Vec<Line>>,
     /// The most repetitions of a side.
     repetitions: usize,
 }
 
 impl<'a> UntilSure<'a> {
+    /// A comparison of `pairs` that ends after `limit` at the latest.
     pub fn new(pairs: &'a [variant::Pair], how: How<'a>, limit: Duration) -> Self {
         let lines = pairs.iter().map(|_| Vec::new()).collect();
         Self { pairs, how, limit, start: Instant::now(), looks: 0, lines, repetitions: 0 }
@@ -60,7 +61,7 @@ impl<'a> UntilSure<'a> {
         goals.collect()
     }
 
-    /// The lines of all pairs, with a remark on the end.
+    /// Returns the lines of all pairs, and a note on the reason for the end.
     pub fn finish(self) -> (Vec<Line>, String) {
         let end = match self.lines.iter().all(|lines| is_settled(lines)) {
             true => "every case is settled".to_owned(),
@@ -87,7 +88,7 @@ mod tests {
     use chronoscope_report::{comparison::History, comparison::Judge};
     use chronoscope_run::sample;
 
-    /// A case with so many repetitions, which scatter by this share.
+    /// A case with this number of repetitions, whose medians scatter by the share `scatter`.
     fn case(repetitions: usize, scale: f64, scatter: f64) -> CaseResult {
         let mut case = sample::case("switch", "tasks=2");
         let first = case.series[0].by_repetition[0];

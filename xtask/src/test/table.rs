@@ -282,7 +282,8 @@ fn tandem() -> Vec<Step> {
         .lock("dev")
         .seconds(40),
         Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(200),
-        // Packs tandem as for the registry, and builds the package. (The long test packs all crates.)
+        // Packs tandem as for the registry, and builds the package. (The long test packs all
+        // crates.)
         Step::new(
             Full,
             "tandem: publishable",
@@ -347,8 +348,8 @@ fn large_frames() -> Step {
     step.after(&["packages"]).lock("firmware")
 }
 
-/// tandem's own images on a chip. Of a chip that is not a main one, the full test runs the images of
-/// [`HARD`]; the rest takes the time that it saves.
+/// tandem's own images on a chip. Of a chip that is not a main one, the full test runs the images
+/// of [`HARD`]; the rest takes the time that it saves.
 fn tandem_on(chip: &'static Chip) -> Vec<Step> {
     let Chip { name, built, is_main, .. } = *chip;
     let rest = if is_main { Full } else { Long };
@@ -404,8 +405,8 @@ fn tandem_on(chip: &'static Chip) -> Vec<Step> {
     steps
 }
 
-/// The commands that measure tandem's costs on a chip, whose name replaces `CHIP`. A row with a chip
-/// belongs to that chip alone.
+/// The commands that measure tandem's costs on a chip, whose name replaces `CHIP`. A row with a
+/// chip belongs to that chip alone.
 const COSTS: [(&str, &str); 7] = [
     ("cortex-m4", "xtask step chip CHIP clippy layout --release --bin by_hand -- -D warnings"),
     ("cortex-m4", "xtask step chip CHIP build layout --release --bin by_hand"),
@@ -540,9 +541,9 @@ fn tests(filters: &[&str]) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// The studies whose runs end with few exit statuses when nothing is wrong. A run of another study may
-/// also miss a limit (2) or lack evidence (4), where its figures depend on the machine's neighbours or
-/// permissions.
+/// The studies whose runs end with few exit statuses when nothing is wrong. A run of another study
+/// may also miss a limit (2) or lack evidence (4), where its figures depend on the machine's
+/// neighbours or permissions.
 const STEADY_STUDIES: [(&str, &str); 8] = [
     ("microcontrollers", "0"),
     ("p1-embassy-preempt", "0 4"),

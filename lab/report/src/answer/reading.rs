@@ -28,7 +28,8 @@ const OBSERVED: (&str, &Reading) = (
     },
 );
 
-/// Returns the sentence on an experiment of a run, without its first capital; `None` without figures.
+/// Returns the sentence on an experiment of a run, without its first capital; `None` without
+/// figures.
 pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let mut readings = READINGS.iter().chain([&OBSERVED]);
     let (_, reading) = readings.find(|(name, _)| *name == experiment)?;
@@ -43,8 +44,8 @@ fn name(figure: &Figure) -> &'static str {
     }
 }
 
-/// Returns whether a sentence says of this figure that nothing exceeded it. Of several cases, such a
-/// figure is the worst one, not the middle.
+/// Returns whether a sentence says of this figure that nothing exceeded it. Of several cases, such
+/// a figure is the worst one, not the middle.
 fn is_bound(reading: &Reading, figure: &str) -> bool {
     figure == "max" || matches!(reading.figure, Figure::Bound(_)) && figure == name(&reading.figure)
 }
