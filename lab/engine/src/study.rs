@@ -403,22 +403,9 @@ fn no_device(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// The studies of this version, by name; they need no file.
-const STUDIES: [(&str, &str); 11] = [
-    ("microcontrollers", include_str!("../studies/microcontrollers.toml")),
-    ("p1-embassy-preempt", include_str!("../studies/p1-embassy-preempt.toml")),
-    ("p2-tornado", include_str!("../studies/p2-tornado.toml")),
-    ("p3-binder", include_str!("../studies/p3-binder.toml")),
-    ("p4-linux-rt", include_str!("../studies/p4-linux-rt.toml")),
-    ("p5-four-kernels", include_str!("../studies/p5-four-kernels.toml")),
-    ("peers", include_str!("../studies/peers.toml")),
-    ("quick", include_str!("../studies/quick.toml")),
-    ("rt-acceptance", include_str!("../studies/rt-acceptance.toml")),
-    ("vm-load", include_str!("../studies/vm-load.toml")),
-    ("vm-peers", include_str!("../studies/vm-peers.toml")),
-];
+include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
-/// The names of the studies of this version.
+/// Returns the names of the studies of this version, in the order of the alphabet.
 pub fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(name, _)| *name)
 }
@@ -433,8 +420,8 @@ pub fn complete(run: &mut Run) {
     }
 }
 
-/// The study that a word of the command line names: one of this version, or a file. A file with the
-/// name of such a study is named with its path, as `./quick`.
+/// Finds the study that a word of the command line names: one of this version, or a file. A file
+/// with the name of such a study is named with its path, as `./quick`.
 ///
 /// # Errors
 /// If it is neither, with the nearest name; or as [`load`].
@@ -445,11 +432,10 @@ pub fn find(word: &Path) -> Result<Study> {
     }
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     if is_name && !word.exists() {
-        let names = STUDIES.map(|(name, _)| name);
         bail!(
             "there is no study `{name}`{} the studies are {}; a file is named with its path",
-            words::hint(name, names.into_iter()),
-            names.join(", ")
+            words::hint(name, names()),
+            names().collect::<Vec<_>>().join(", ")
         );
     }
     load(word)

@@ -17,6 +17,10 @@ use chronoscope_report::{
 use chronoscope_run::{Context, Run, Unit};
 use chronoscope_store::{Store, reference::Reference};
 
+/// Writes a baseline, or checks a run against one; returns the exit status.
+///
+/// # Errors
+/// A run or the baseline cannot be read, or the output cannot be written.
 pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
     match &arguments.command {
         BaselineCommand::Write(arguments) => write(arguments),
@@ -24,6 +28,7 @@ pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
     }
 }
 
+/// Loads a run, with the words that name it.
 fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
     let (found, run) = Reference::try_from(run)?.load(|| Store::open(&store.place()?))?;
     Ok((found.to_string(), run))
@@ -71,7 +76,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         processor: processor.clone(),
         ..Context::default()
     });
-    // A baseline without times applies to all machines.
+    // A baseline without times has no machine: it applies to all.
     let mut notes = compare::notes(context.as_ref().unwrap_or(&run.context), &run.context);
     notes.extend(compare::scatter(&checked.lines));
     notes.extend(shrunk(&checked.lines, arguments));
@@ -98,8 +103,8 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     Ok(comparison.verdict.exit_code())
 }
 
-/// The notes on exact figures that shrank: they could grow again unnoticed until the baseline is
-/// updated.
+/// The note on exact figures that shrank, if any did: until the baseline is updated, they could
+/// grow again unnoticed.
 fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
     let shrunk = lines
         .iter()

@@ -1,6 +1,6 @@
-//! `compare --until-sure`: pairs are added until every case is settled, or a time is over. Each look
-//! at the results spends a share of the error rate, so that looking often finds nothing that is not
-//! there ([`statistics::sequential`](chronoscope_statistics::sequential)).
+//! `compare --until-sure`: adds pairs until every case is settled, or a time is over. Each look at
+//! the results spends a share of the error rate, so that many looks raise no false alarm
+//! ([`statistics::sequential`](chronoscope_statistics::sequential)).
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ impl<'a> UntilSure<'a> {
         goals.collect()
     }
 
-    /// The lines of all pairs, with a remark on the end.
+    /// Returns the lines of all pairs, and a note on the reason for the end.
     pub fn finish(self) -> (Vec<Line>, String) {
         let end = match self.lines.iter().all(|lines| is_settled(lines)) {
             true => "every case is settled".to_owned(),
