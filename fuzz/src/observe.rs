@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use chronoscope_engine::{
+use chronoscope_machine::{
     observe::events::Figures, observe::events::Interval, observe::events::Sign,
     observe::image::Image,
 };

@@ -4,7 +4,9 @@ use std::{env, ffi::OsString, path::PathBuf, process, sync::LazyLock, thread};
 
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
-use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum, error::ContextKind, error::ContextValue, error::ErrorKind,
+};
 
 use chronoscope_engine::study;
 use chronoscope_report::{
@@ -99,9 +101,6 @@ pub enum Command {
     /// Merge the runs of shards (`run --shard`), or of one study on several machines, into one run.
     #[command(after_help = MERGE_HELP)]
     Merge(Merge),
-    /// Show the store over time to a browser on this machine, as `report --history` does, and each
-    /// run. Nothing can be changed.
-    Serve(Serve),
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
     /// Store the runs of files. A run that the store has already, by its UUID, changes nothing.
@@ -202,10 +201,10 @@ pub struct Run {
     #[arg(long, value_name = "FILE", help_heading = OWN)]
     pub kernel_image: Option<PathBuf>,
     /// Load all .ko files of this folder into the guest, in the order of their names.
-    #[arg(long, value_name = "DIR", requires = "kernel_image", help_heading = OWN)]
+    #[arg(long, value_name = "DIR", help_heading = OWN)]
     pub kernel_modules: Option<PathBuf>,
     /// Additional boot arguments of the guest's kernel.
-    #[arg(long, value_name = "TEXT", requires = "kernel_image", allow_hyphen_values = true, help_heading = OWN)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = OWN)]
     pub append: Option<String>,
     /// Repetitions of each case, each a fresh process.
     #[arg(long, value_name = "N", value_parser = one_or_more, help_heading = HOW)]
@@ -352,10 +351,6 @@ pub struct Report {
     /// A number, last, last-1, or a JSON file; several for a page.
     #[arg(value_name = "RUN", default_value = "last")]
     pub runs: Vec<OsString>,
-    /// Add the maximum of a longer run, by a model: hour, day, week, or a time (a number and s, m, h
-    /// or d). Needs a run with --samples.
-    #[arg(long, value_name = "TIME")]
-    pub extrapolate: Option<String>,
     /// Show recorded runs instead: make a folder [default: chronoscope-demo] with a store, a page
     /// and a comparison, and print an answer and a history. Nothing is measured.
     #[arg(
@@ -364,14 +359,15 @@ pub struct Report {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "chronoscope-demo",
-        conflicts_with_all = ["runs", "extrapolate", "format", "output", "store", "full", "evidence", "explain"]
+        conflicts_with_all = ["runs", "format", "output", "store", "full", "evidence", "explain"]
     )]
     pub demo: Option<PathBuf>,
     /// Show the store over time instead: each case on each machine, with changes and runs outside of
-    /// their bands, as files for any web server, in the folder of -o [default: chronoscope-history].
+    /// their bands, and a page for each run, as files for any web server, in the folder of -o
+    /// [default: chronoscope-history].
     #[arg(
         long,
-        conflicts_with_all = ["runs", "extrapolate", "demo", "format", "full", "evidence", "explain"]
+        conflicts_with_all = ["runs", "demo", "format", "full", "evidence", "explain"]
     )]
     pub history: bool,
     #[command(flatten)]
@@ -509,20 +505,6 @@ pub struct Filter {
     /// Only runs with this label.
     #[arg(long, value_name = "NAME=VALUE")]
     pub label: Option<String>,
-}
-
-#[derive(Args)]
-pub struct Serve {
-    /// The port; 0 for any that is free.
-    #[arg(long, value_name = "N", default_value_t = 8577)]
-    pub port: u16,
-    #[command(flatten)]
-    pub filter: Filter,
-    /// Show only the newest N runs.
-    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: u32,
-    #[command(flatten)]
-    pub store: Store,
 }
 
 #[derive(Args)]
@@ -769,14 +751,40 @@ pub fn parse() -> Result<Cli> {
         }
         let what = one_line(&error.to_string());
         match error.kind() {
-            ErrorKind::InvalidSubcommand => anyhow!("{}", with_run(&what, &word)),
+            ErrorKind::InvalidSubcommand => anyhow!("{}", unknown_command(&what, &word)),
+            ErrorKind::UnknownArgument => match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(flag)) => anyhow!("{}", dropped(flag).unwrap_or(&what)),
+                _ => anyhow!("{what}"),
+            },
             _ => anyhow!("{what}"),
         }
     })
 }
 
-/// The complaint about an unknown subcommand; one that names a study or an experiment lacks `run`.
-fn with_run(complaint: &str, word: &str) -> String {
+/// Commands and flags of earlier versions, each with the message that names its replacement.
+const DROPPED: [(&str, &str); 2] = [
+    (
+        "serve",
+        "`serve` was dropped: `chronoscope report --history -o FOLDER` writes the same pages as files",
+    ),
+    (
+        "--extrapolate",
+        "`--extrapolate` was dropped: no recording passed the gates of its model; `report --full` \
+         says by rank how soon a longer run exceeds the maximum",
+    ),
+];
+
+/// The message of [`DROPPED`] about a command or a flag.
+fn dropped(word: &str) -> Option<&'static str> {
+    DROPPED.iter().find(|(dropped, _)| *dropped == word).map(|(_, message)| *message)
+}
+
+/// The complaint about an unknown subcommand. A dropped one names its replacement; one that is a
+/// study or an experiment lacks `run`.
+fn unknown_command(complaint: &str, word: &str) -> String {
+    if let Some(message) = dropped(word) {
+        return message.to_owned();
+    }
     let kind = if study::names().any(|name| name == word) {
         "a study"
     } else if experiments::find(word).is_some() {

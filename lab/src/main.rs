@@ -2,7 +2,6 @@
 
 mod cli;
 mod command;
-mod http;
 mod progress;
 mod revision;
 

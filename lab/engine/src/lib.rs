@@ -6,7 +6,6 @@ pub mod doctor;
 pub mod fleet;
 pub mod journal;
 pub mod observation;
-pub mod observe;
 pub mod peer;
 pub mod runner;
 pub mod stream;

@@ -38,7 +38,7 @@ use self::{
 use crate::{
     case::Case, journal::Journal, journal::MadeForm, journal::Recorded, observation::Observation,
 };
-use chronoscope_machine::{self as machine, Machine, Made, SetUpFailed, TargetFailed};
+use chronoscope_machine::{Machine, Machines, Provenance, SetUpFailed, TargetFailed};
 use chronoscope_run::CaseResult;
 
 /// The results of running cases.
@@ -67,19 +67,20 @@ pub struct How {
 /// # Errors
 /// A target does not exist. Failures of single cases are reported in their verdicts.
 pub fn run(
+    machines: &Machines,
     cases: &[Case],
     how: How,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
-    run_to(cases, how, progress, stop, journal, None)
+    run_to(machines, cases, how, progress, stop, journal, None)
 }
 
 /// Runs a case on this machine, which its target does not name. Its samples are kept.
 pub fn run_on_machine(
     case: &Case,
-    machine: Box<dyn Machine>,
+    machine: Box<dyn Machine + '_>,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
@@ -94,6 +95,7 @@ pub fn run_on_machine(
 /// # Errors
 /// As [`run`].
 pub fn run_on(
+    machines: &Machines,
     cases: &[Case],
     how: How,
     progress: &mut dyn Progress,
@@ -101,13 +103,14 @@ pub fn run_on(
     journal: &mut Journal,
     goals: &mut Goals<'_>,
 ) -> Result<Outcome> {
-    run_to(cases, how, progress, stop, journal, Some(goals))
+    run_to(machines, cases, how, progress, stop, journal, Some(goals))
 }
 
 /// Says how many repetitions each case is to reach, by the results so far.
 type Goals<'a> = dyn FnMut(&[CaseResult]) -> Vec<usize> + 'a;
 
 fn run_to(
+    machines: &Machines,
     cases: &[Case],
     how: How,
     progress: &mut dyn Progress,
@@ -120,7 +123,7 @@ fn run_to(
         .map(|case| {
             Ok(UnderWay {
                 tally: Tally::new(case, how.keep_samples),
-                machine: machine::find(&case.target)?,
+                machine: machines.open(&case.target)?,
             })
         })
         .collect::<Result<Vec<_>>>()?;
@@ -225,7 +228,7 @@ impl<'a> Watch<'a> {
 
 struct UnderWay<'a> {
     tally: Tally<'a>,
-    machine: Box<dyn Machine>,
+    machine: Box<dyn Machine + 'a>,
 }
 
 impl UnderWay<'_> {
@@ -235,7 +238,7 @@ impl UnderWay<'_> {
 
     /// Returns whether repetitions of the case may run beside those of others.
     fn shares(&self) -> bool {
-        self.machine.shares_the_host()
+        self.machine.properties().shares_the_host
     }
 
     /// Runs one more repetition of the case. It is dropped if it is stopped, else also kept on the
@@ -262,11 +265,11 @@ impl UnderWay<'_> {
                 };
             }
         };
-        let Made { identity, remark } = made;
+        let Provenance { identity, remark } = made;
         let start = Instant::now();
         let mut intake = Intake::new(&mut tally.observation);
-        tape.begin(Some(MadeForm { identity: identity.clone(), remark: remark.to_owned() }));
-        intake.observation().made(identity, remark);
+        tape.begin(Some(MadeForm { identity: identity.clone(), remark: remark.clone() }));
+        intake.observation().made(identity, &remark);
         let case = tally.case;
         let look = &mut |seen: &_| look(case, seen);
         let each = &mut |bytes: &[u8]| tape.stream(bytes);

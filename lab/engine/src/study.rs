@@ -20,7 +20,7 @@ use crate::{case, case::Analyser, case::Case, case::Plan, case::Settings, case::
 use chronoscope_base::{
     toml_text, toml_text::from_toml_with_known_keys, toml_text::list, toml_text::word,
 };
-use chronoscope_machine::serial;
+use chronoscope_machine::{Machines, serial};
 use chronoscope_run::{Answering, Limit, Published, Run, Target, judged::Judge};
 use chronoscope_units::{self as units, OneLine, Text, file, words};
 
@@ -165,8 +165,8 @@ impl Study {
     ///
     /// # Errors
     /// A case is invalid; the message has its number in the file and the nearest valid name.
-    pub fn cases(&self, overrides: &Overrides) -> Result<Vec<Case>> {
-        let cases = self.expand(overrides)?;
+    pub fn cases(&self, machines: &Machines, overrides: &Overrides) -> Result<Vec<Case>> {
+        let cases = self.expand(machines, overrides)?;
         self.check(overrides, &cases, &[])?;
         Ok(cases)
     }
@@ -175,8 +175,12 @@ impl Study {
     ///
     /// # Errors
     /// As [`Study::cases`].
-    pub fn plan(&self, overrides: &Overrides) -> Result<(Vec<Case>, Vec<Peer>)> {
-        let (cases, peers) = (self.expand(overrides)?, self.peers(overrides)?);
+    pub fn plan(
+        &self,
+        machines: &Machines,
+        overrides: &Overrides,
+    ) -> Result<(Vec<Case>, Vec<Peer>)> {
+        let (cases, peers) = (self.expand(machines, overrides)?, self.peers(machines, overrides)?);
         self.check(overrides, &cases, &peers)?;
         Ok((cases, peers))
     }
@@ -189,37 +193,37 @@ impl Study {
         overrides.check(&all)
     }
 
-    fn expand(&self, overrides: &Overrides) -> Result<Vec<Case>> {
+    fn expand(&self, machines: &Machines, overrides: &Overrides) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment)
             {
-                cases.extend(entry.cases(self, overrides).map_err(
-                    |error| match self.name.as_str() {
+                cases.extend(entry.cases(machines, self, overrides).map_err(|error| {
+                    match self.name.as_str() {
                         "" => error,
                         name => error.context(format!("case {} of `{name}`", index + 1)),
-                    },
-                )?);
+                    }
+                })?);
             }
         }
         match overrides.duration {
             Some(length) => {
                 let repeat = overrides.repeat.unwrap_or(1);
-                let soaked = cases.into_iter().map(|case| case.soaked(length, repeat));
+                let soaked = cases.into_iter().map(|case| case.soaked(machines, length, repeat));
                 soaked.collect()
             }
             None => Ok(cases),
         }
     }
 
-    fn peers(&self, overrides: &Overrides) -> Result<Vec<Peer>> {
+    fn peers(&self, machines: &Machines, overrides: &Overrides) -> Result<Vec<Peer>> {
         let mut peers = Vec::new();
         for (index, entry) in self.peers.iter().enumerate() {
             if overrides.experiments.is_empty()
                 || overrides.experiments.iter().any(|name| name == entry.experiment())
             {
                 let place = || format!("peer {} of `{}`", index + 1, self.name);
-                peers.extend(entry.peers(self, overrides).with_context(place)?);
+                peers.extend(entry.peers(machines, self, overrides).with_context(place)?);
             }
         }
         Ok(peers)
@@ -248,7 +252,12 @@ impl Entry {
         }
     }
 
-    fn cases(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Case>> {
+    fn cases(
+        &self,
+        machines: &Machines,
+        study: &Study,
+        overrides: &Overrides,
+    ) -> Result<Vec<Case>> {
         let spec = case::experiment(&self.experiment)?;
         let own = self
             .set
@@ -284,7 +293,7 @@ impl Entry {
             written.iter().try_for_each(no_device)?;
         }
         let names = |target| -> Result<Vec<&str>> {
-            Ok(case::parameters(spec, target)?
+            Ok(case::parameters(machines, spec, target)?
                 .into_iter()
                 .map(|(parameter, _)| parameter.name)
                 .collect())
@@ -307,7 +316,7 @@ impl Entry {
             settings.retain(|name, _| is_known(name) || !all.contains(&name.as_str()));
             settings
                 .extend(overrides.settings.clone().into_iter().filter(|(name, _)| is_known(name)));
-            let mut expanded = case::expand(spec, target, &settings, &plan)?;
+            let mut expanded = case::expand(machines, spec, target, &settings, &plan)?;
             // A case with another value than the study's is not the published one; the number of
             // samples does not matter.
             for case in &mut expanded {

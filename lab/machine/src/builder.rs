@@ -8,12 +8,12 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::setup;
+use super::{machines::lock, setup};
 use chronoscope_base::{console, signals};
 use chronoscope_child as child;
 
@@ -68,19 +68,24 @@ pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()>
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
 
-/// Installs the Debian package of a peer's tool, a step of set-up. It is tried once for each
-/// package; a program without its builder leaves it to the user.
-///
-/// # Errors
-/// The package cannot be installed; the message has the reason and the remedy.
-pub fn install_peer(package: &str) -> Result<()> {
-    static TRIED: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
-    let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
-    let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
-    let failure = tried
-        .entry(package.to_owned())
-        .or_insert_with(|| install(&xtask, package).err().map(|error| format!("{error:#}")));
-    failure.clone().map_or(Ok(()), |failure| Err(anyhow!("{failure}")))
+/// The outcomes of installing packages of peers' tools, by package; the error's text if it failed.
+#[derive(Default)]
+pub(super) struct Packages(Mutex<BTreeMap<String, Option<String>>>);
+
+impl Packages {
+    /// Installs a package, a step of set-up. Each package is tried once; a program without its
+    /// builder leaves it to the user.
+    ///
+    /// # Errors
+    /// The package cannot be installed; the message has the reason and the remedy.
+    pub(super) fn install(&self, package: &str) -> Result<()> {
+        let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
+        let mut tried = lock(&self.0);
+        let failure = tried
+            .entry(package.to_owned())
+            .or_insert_with(|| install(&xtask, package).err().map(|error| format!("{error:#}")));
+        failure.clone().map_or(Ok(()), |failure| Err(anyhow!("{failure}")))
+    }
 }
 
 fn install(xtask: &Path, package: &str) -> Result<()> {

@@ -4,12 +4,13 @@
 use anyhow::Result;
 use chronoscope_suite::{Parameter, Spec, Values};
 
-use super::Machine;
+use super::{Description, Machine, Machines};
 use chronoscope_run::Target;
 
 /// Machines of one construction, such as all emulated chips.
 pub struct Family {
-    pub(super) find: Find,
+    pub(super) describe: Describe,
+    pub(super) open: Open,
     pub(super) targets: Targets,
     /// Whether the machines run images of the user's: [`Target::image`].
     pub(super) takes_images: bool,
@@ -18,13 +19,16 @@ pub struct Family {
     pub(super) defaults: &'static [&'static Defaults],
 }
 
-/// Finds the machine of a target; `None` if the target is not of the family.
-type Find = fn(&Target) -> Result<Option<Box<dyn Machine>>>;
+/// Describes the machine of a target; `None` if the target is not of the family.
+type Describe = fn(&Machines, &Target) -> Result<Option<Description>>;
+
+/// Opens the machine of a target; `None` if the target is not of the family.
+type Open = for<'m> fn(&'m Machines, &Target) -> Result<Option<Box<dyn Machine + 'm>>>;
 
 /// The targets of a family.
 pub(super) enum Targets {
     /// All of them, as `kernel@machine`.
-    Listed(fn() -> Vec<String>),
+    Listed(fn(&Machines) -> Vec<String>),
     /// The user's own hardware: the form of a target, and a phrase that explains it.
     Form { form: &'static str, help: &'static str },
 }

@@ -20,7 +20,6 @@ use std::{
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{
-    Parameter, Spec,
     request::MAX_REQUEST,
     wire::{self, MAX_FRAME, Record},
 };
@@ -30,10 +29,10 @@ use self::{
     line::{Address, Line},
 };
 use super::{
-    Machine, Made, Recording, Start,
+    Description, Machine, Machines, Properties, Provenance, Recording, Request, Start,
     family::{Family, Targets},
-    firmware, images,
-    own::Own,
+    firmware,
+    given::GivenImage,
 };
 use chronoscope_base::console;
 use chronoscope_child::Limit;
@@ -43,8 +42,9 @@ use chronoscope_units::printable;
 pub use flash::flash;
 
 /// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
-pub static FAMILY: Family = Family {
-    find,
+pub(super) static FAMILY: Family = Family {
+    describe,
+    open,
     targets: Targets::Form {
         form: "KERNEL@serial:DEVICE[:BAUD]",
         help: "a board on a serial line; board@…: with whatever kernel",
@@ -76,19 +76,33 @@ const MAX_STREAM: u64 = 16 << 20;
 
 /// A board on a serial line.
 #[derive(Debug)]
-pub struct Serial {
+struct Serial {
     kernel: String,
     /// The image that the user has written into the board, which may hold any kernel.
-    own: Option<Own>,
+    given: Option<GivenImage>,
     line: Address,
     baud: u32,
 }
 
 /// Fails if the part of the machine's name after [`PREFIX`] is no device and rate.
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+fn look_up(target: &Target) -> Result<Option<Serial>> {
     let Some(place) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
-    let own = Own::for_a_board(target)?;
-    Ok(Some(Box::new(Serial { own, ..board(&target.kernel, place)? })))
+    let given = GivenImage::for_a_board(target)?;
+    Ok(Some(Serial { given, ..board(&target.kernel, place)? }))
+}
+
+fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
+    Ok(look_up(target)?.map(|_| description(machines, target)))
+}
+
+/// The description of any board on a serial line.
+fn description(machines: &Machines, target: &Target) -> Description {
+    let kind = machines.images.kind(&target.kernel).map(str::to_owned);
+    Description { kind, ..Description::new(&FAMILY, Properties::default()) }
+}
+
+fn open<'m>(_: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+    Ok(look_up(target)?.map(|serial| Box::new(serial) as Box<dyn Machine>))
 }
 
 /// Parses the rest of a target after [`PREFIX`].
@@ -114,20 +128,12 @@ fn board(kernel: &str, place: &str) -> Result<Serial> {
         bail!("`{device}` is no serial line: write its device, as {kernel}@serial:/dev/ttyUSB0");
     }
     let line = Address::Device(device.into());
-    Ok(Serial { kernel: kernel.to_owned(), own: None, line, baud })
+    Ok(Serial { kernel: kernel.to_owned(), given: None, line, baud })
 }
 
 impl Machine for Serial {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
-    }
-
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(images::kind(&self.kernel), spec, parameter)
-    }
-
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
-        Ok(self.own.as_ref().map(Own::made).unwrap_or_default())
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        Ok(self.given.as_ref().map(GivenImage::provenance).unwrap_or_default())
     }
 
     /// Runs a case. The limit bounds the silence between frames; the duration of the stream depends
@@ -150,7 +156,8 @@ impl Serial {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut answer = Answer::to(start.request, self);
+        let request = start.request.to_string();
+        let mut answer = Answer::to(&request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
         let mut asked: Option<Instant> = None;
@@ -166,7 +173,7 @@ impl Serial {
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
                 // The line break ends the remains of the previous request.
                 let end = if asked.is_some() { "\n" } else { "" };
-                line.send(format!("{end}{}\n", start.request).as_bytes())?;
+                line.send(format!("{end}{request}\n").as_bytes())?;
                 asked = Some(Instant::now());
             }
             let length = line.receive(&mut buffer)?;
@@ -259,7 +266,7 @@ impl<'a> Answer<'a> {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let named = self.board.kernel.as_str();
-        if named == kernel || self.board.own.is_some() || version != wire::VERSION {
+        if named == kernel || self.board.given.is_some() || version != wire::VERSION {
             return pass_on(bytes, sink);
         }
         if named != ANY {

@@ -19,7 +19,7 @@ fn folder() -> PathBuf {
 }
 
 /// The names of the fixtures, which are those of the studies.
-fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let runs = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     let mut names: Vec<String> =
@@ -42,7 +42,7 @@ fn rules_of_study(name: &str) -> Option<Answering> {
     toml::from_str::<Study>(&text).unwrap().answer
 }
 
-fn load(name: &str) -> Run {
+pub(crate) fn load(name: &str) -> Run {
     let text = fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
     let run: Run = serde_json::from_str(&text).unwrap();
     Run { answering: rules_of_study(name), ..run }
@@ -53,7 +53,7 @@ fn screen() -> Screen {
 }
 
 /// All runs: those of studies, a run of each kind of case, and runs that answer nothing.
-fn runs() -> Vec<Run> {
+pub(crate) fn runs() -> Vec<Run> {
     let mut empty = sample::run();
     empty.cases.clear();
     let mut refused = sample::run();

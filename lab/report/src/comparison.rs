@@ -150,6 +150,13 @@ impl Line {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// Experiment and case, and the series where its name is not the experiment's.
+    pub fn title(&self) -> String {
+        let series = if self.series == self.experiment { "" } else { &self.series };
+        let words = [self.experiment.as_str(), &self.case, series];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     fn conclude(&mut self, pairs: bool) {
         if let Some(first) = self.statistics.first() {
             self.figures = Some(first.figures);
@@ -213,11 +220,11 @@ pub struct How<'a> {
     pub conditions: &'a [String],
     /// The number of this look at a comparison that goes on, from 1.
     pub look: Option<usize>,
-    pub in_turn: InTurn,
+    pub in_turn: InTurn<'a>,
 }
 
 /// Returns the command that measures two cases in turn, or `None` if one is not of this version.
-pub type InTurn = fn(&CaseResult, &CaseResult) -> Option<String>;
+pub type InTurn<'a> = &'a dyn Fn(&CaseResult, &CaseResult) -> Option<String>;
 
 /// Compares all cases, as one family.
 pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {

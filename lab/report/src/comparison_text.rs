@@ -273,7 +273,7 @@ mod tests {
             history: &History::default(),
             conditions: &[],
             look: None,
-            in_turn: |_, _| None,
+            in_turn: &|_, _| None,
         };
         let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
         let lines = compare(&pairs, &how);

@@ -14,7 +14,6 @@ pub mod comparison;
 mod comparison_text;
 pub mod csv;
 mod csv_long;
-pub mod extrapolation;
 mod file;
 pub mod format;
 pub mod github;
@@ -38,6 +37,8 @@ pub mod vcd;
 mod answer_test;
 #[cfg(test)]
 mod google_benchmark_test;
+#[cfg(test)]
+mod pages_test;
 
 use std::{
     fs,
@@ -50,8 +51,6 @@ use anyhow::{Context as _, Result, bail};
 use format::{ComparisonFormat, ComparisonWriter, RunFormat, RunWriter, TraceFormat};
 pub use paint::Paint;
 pub use screen::Screen;
-
-use text_table::fold;
 
 use crate::{comparison::Comparison, timeline::Timeline};
 use chronoscope_base::console;
@@ -75,30 +74,6 @@ pub fn write(run: &Run, format: RunFormat, file: Option<&Path>, name: Option<&st
     let text = match format.writer {
         RunWriter::One(render) => render(run, &Screen::for_output(file, name))?,
         RunWriter::Several(render) => render(&[(String::new(), run)]),
-    };
-    emit(&text, file)
-}
-
-/// Writes a run with extrapolated maxima, as a table or a page. `words` name the horizon.
-///
-/// # Errors
-/// When the format has no room for them, or the output cannot be written.
-pub fn write_extrapolated(
-    run: &Run,
-    seconds: f64,
-    words: &str,
-    format: RunFormat,
-    file: Option<&Path>,
-) -> Result<()> {
-    let found = extrapolation::of(run, seconds);
-    let text = match format.writer {
-        RunWriter::Several(_) => html::render_extrapolated(run, &found, words),
-        RunWriter::One(_) if format.is_table() => {
-            let screen = Screen::for_output(file, None);
-            let text = table::render(run, &screen) + &extrapolation::section(&found, words);
-            fold(&text, screen.columns)
-        }
-        RunWriter::One(_) => bail!("--extrapolate is for the table and the page (-o FILE.html)"),
     };
     emit(&text, file)
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cycles::Cycles,
+    label::Label,
     limit::Limit,
     published::Published,
     series::{EvidenceResult, FigureResult, SeriesResult},
@@ -30,7 +31,7 @@ pub struct CaseResult {
     /// All parameters with their values.
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
-    pub label: OneLine,
+    pub label: Label,
     /// The event at which a sample starts.
     pub start: OneLine,
     /// The event at which a sample ends.
@@ -73,6 +74,16 @@ impl CaseResult {
         let parameters: Vec<_> =
             self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{} {} {}", self.experiment, self.target, parameters.join(" "))
+    }
+
+    /// Returns whether the word is the case's experiment, its target, or a parameter as
+    /// `NAME=VALUE`.
+    pub fn is_called(&self, word: &str) -> bool {
+        let parameter = word.split_once('=');
+        [&self.experiment, &self.target].into_iter().any(|own| own == word)
+            || parameter.is_some_and(|(name, value)| {
+                self.parameters.get(name).is_some_and(|own| own == value)
+            })
     }
 
     /// The series that are shown and judged.

@@ -3,7 +3,7 @@
 
 use chronoscope_units::OneLine;
 
-use crate::Status;
+use crate::{Label, Status};
 
 /// A run as a row of a list.
 #[derive(Debug, serde::Serialize)]
@@ -42,7 +42,7 @@ pub struct CaseRow {
     /// The case's key, as [`CaseResult::key`](crate::CaseResult::key) gives it.
     pub key: OneLine,
     /// The case's label.
-    pub label: OneLine,
+    pub label: Label,
     /// The name of the series; empty for a case that never ran.
     pub series: OneLine,
     /// The unit of the median.

@@ -6,7 +6,7 @@ use chronoscope_statistics::median;
 use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Verdict;
+use crate::{label::Label, verdict::Verdict};
 
 /// The results of a peer.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -22,7 +22,7 @@ pub struct PeerResult {
     /// The parameters of the case.
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
-    pub label: OneLine,
+    pub label: Label,
     /// The number of completed pairs.
     pub pairs: usize,
     /// The compared statistics.

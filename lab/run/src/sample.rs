@@ -10,8 +10,8 @@ use chronoscope_units::OneLine;
 
 use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
-    Instrument, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
-    SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
+    Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
+    SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
     answer::{Bar, Layout, Pick, Sentence, Stack, Sweep},
 };
 
@@ -218,14 +218,14 @@ fn context() -> Context {
 
 /// A passing case with a measured series, named as its experiment, and a control.
 pub fn case(experiment: &str, label: &str) -> CaseResult {
-    let words = label.split_whitespace().filter_map(|word| word.split_once('='));
+    let label = Label::from(label);
     CaseResult {
         experiment: experiment.into(),
         target: "linux@host".into(),
         release: "6.18".into(),
         identity: BTreeMap::from([("kernel".into(), "sha256 0123".into())]),
-        parameters: words.map(|(name, value)| (name.into(), value.into())).collect(),
-        label: label.into(),
+        parameters: label.parameters().map(|(name, value)| (name.into(), value.into())).collect(),
+        label,
         start: "before".into(),
         end: "after".into(),
         clock: Some(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 10 }),

@@ -8,6 +8,7 @@ use super::compare;
 use super::in_turn::in_turn;
 use crate::{cli, cli::BaselineCommand};
 use chronoscope_base::console;
+use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, baseline, baseline::Baseline, baseline::Machine, comparison::Comparison,
     comparison::Finding, comparison::History, comparison::Judge, comparison::Line,
@@ -60,7 +61,9 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         _ => History::default(),
     };
     let judge = Judge::read(&arguments.judge.judge)?;
-    let how = baseline::how(&judge, threshold, &history, in_turn);
+    let machines = Machines::default();
+    let in_turn = |a: &_, b: &_| in_turn(&machines, a, b);
+    let how = baseline::how(&judge, threshold, &history, &in_turn);
     let checked = baseline.check(&run, &how);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {

@@ -19,6 +19,7 @@ use chronoscope_engine::{
     case::Case, case::experiment, journal::CaseForm, journal::Header, runner, study::Overrides,
     study::Study, variant, variant::Variant,
 };
+use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, comparison, comparison::Comparison, comparison::History, comparison::How,
     comparison::Judge, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
@@ -47,6 +48,7 @@ struct Outcome {
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
+    let machines = Machines::default();
     // A word after the first two is an experiment's name or one more run; the name takes
     // precedence.
     let is_more =
@@ -57,11 +59,11 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return of_many(arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
+        return of_many(&machines, arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
-        (true, true) => Some(of_runs(arguments, &arguments.b)?),
-        (false, false) => of_variants(arguments, signals::watch()?)?,
+        (true, true) => Some(of_runs(&machines, arguments, &arguments.b)?),
+        (false, false) => of_variants(&machines, arguments, signals::watch()?)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
@@ -91,7 +93,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 }
 
 /// Compares several runs with the first.
-fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
+fn of_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
@@ -104,7 +106,7 @@ fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     }
     let runs = [arguments.b.as_os_str()].into_iter().chain(more.iter().copied());
     let comparisons: Vec<Comparison> =
-        runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
+        runs.map(|b| Ok(of_runs(machines, arguments, b)?.comparison)).collect::<Result<_>>()?;
     report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
@@ -119,7 +121,7 @@ fn mixed(run: &OsStr, variant: &OsStr) -> String {
 }
 
 /// Compares two existing runs: that of the arguments, A, and `b`.
-fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
+fn of_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
@@ -160,7 +162,7 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
         history: &history,
         conditions: &conditions(&a.context, &b.context),
         look: None,
-        in_turn,
+        in_turn: &|a, b| in_turn(machines, a, b),
     };
     let lines = comparison::compare(&pairs, &how);
     let mut notes = notes(&a.context, &b.context);
@@ -267,7 +269,11 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 }
 
 /// Runs two variants in turn and compares them. `None` if the user ended it.
-fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
+fn of_variants(
+    machines: &Machines,
+    arguments: &cli::Compare,
+    stop: &AtomicBool,
+) -> Result<Option<Outcome>> {
     let variant = |word: &OsString| word.to_string_lossy().parse::<Variant>();
     let (a, b) = (variant(&arguments.a)?, variant(&arguments.b)?);
     if arguments.pair.is_some() {
@@ -276,7 +282,7 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
     let judge = Judge::read(&arguments.judge.judge)?;
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
-        [] => variant::leave_out(&mut study, &a, &b)?,
+        [] => variant::leave_out(machines, &mut study, &a, &b)?,
         _ => Vec::new(),
     };
     let vary = run::vary(arguments.vary.as_deref())?;
@@ -287,7 +293,7 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         vary,
         ..Overrides::default()
     };
-    let pairs = variant::pairs(&study, &a, &b, &overrides)?;
+    let pairs = variant::pairs(machines, &study, &a, &b, &overrides)?;
     if pairs.is_empty() {
         bail!("there is nothing to run: `{}` has no case with what the variants set", study.name);
     }
@@ -301,10 +307,11 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         history: &history,
         conditions: &[],
         look: None,
-        in_turn,
+        in_turn: &|a, b| in_turn(machines, a, b),
     };
     let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, how, limit));
-    let Some((keeper, [a, b])) = take_turns(&pairs, &study, arguments, until_sure.as_mut(), stop)?
+    let Some((keeper, [a, b])) =
+        take_turns(machines, &pairs, &study, arguments, until_sure.as_mut(), stop)?
     else {
         return Ok(None);
     };
@@ -339,6 +346,7 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
 /// so neighbours run as A B, B A, A B …. If the user ends it early, both runs are stored as far as
 /// they are complete, and the result is `None`.
 fn take_turns(
+    machines: &Machines,
     pairs: &[variant::Pair],
     study: &Study,
     arguments: &cli::Compare,
@@ -366,9 +374,9 @@ fn take_turns(
     let outcome = match until_sure {
         Some(until_sure) => {
             let goals = &mut |results: &[CaseResult]| until_sure.look(results);
-            runner::run_on(&cases, how, progress, stop, journal, goals)
+            runner::run_on(machines, &cases, how, progress, stop, journal, goals)
         }
-        None => runner::run(&cases, how, progress, stop, journal),
+        None => runner::run(machines, &cases, how, progress, stop, journal),
     }?;
     let context = Context {
         interrupted: outcome.interrupted,

@@ -21,7 +21,9 @@ use chronoscope_engine::{
     case::Settings, case::experiment, journal::Journal, runner, runner::How, study::Entry,
     study::Overrides, study::Study,
 };
-use chronoscope_machine::{vm::kernel, vm::kernel::OWN_TARGETS, vm::kernel::Own};
+use chronoscope_machine::{
+    Machines, vm::kernel::OWN_TARGETS, vm::kernel::Settings as KernelSettings,
+};
 use chronoscope_run::{CaseResult, Domain, names::HOST};
 use chronoscope_units::Text;
 
@@ -64,6 +66,13 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         ("trace", yes(arguments.trace)),
     ];
     let target = target(transport, arguments)?;
+    let kernel = KernelSettings {
+        image: arguments.kernel_image.clone(),
+        modules: arguments.kernel_modules.clone(),
+        append: arguments.append.clone().unwrap_or_default(),
+    };
+    kernel.check()?;
+    let machines = Machines::with_kernel(kernel);
     let overrides = Overrides {
         targets: vec![target.parse()?],
         settings: settings
@@ -73,12 +82,14 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         repeat: Some(1),
         ..Overrides::default()
     };
-    let (cases, _) = Study::of(vec![Entry::of(experiment("latency")?)]).plan(&overrides)?;
+    let (cases, _) =
+        Study::of(vec![Entry::of(experiment("latency")?)]).plan(&machines, &overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
     let how = How { keep_samples: true, jobs: 1 };
     let mut progress = crate::progress::new(true);
-    let outcome = runner::run(&cases, how, progress.as_mut(), stop, &mut Journal::none())?;
+    let outcome =
+        runner::run(&machines, &cases, how, progress.as_mut(), stop, &mut Journal::none())?;
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
         let reason = first.map(|case| case.verdict.reasons.join("; "));
@@ -130,22 +141,19 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
 /// The target: the one given, the guest of the given kernel, or the transport's default.
 ///
 /// # Errors
-/// The kernel cannot be read, or the target is none that takes it.
+/// The target is none that takes the kernel.
 fn target(transport: Transport, arguments: &cli::Latency) -> Result<Cow<'_, str>> {
     let given = arguments.target.as_deref();
-    let Some(image) = arguments.kernel_image.clone() else {
+    if arguments.kernel_image.is_none() {
         // A function of the client's needs no driver.
         let passthrough = arguments.mode == Some(cli::LatencyMode::Passthrough);
         let default = if passthrough { HOST } else { transport.target() };
         return Ok(given.unwrap_or(default).into());
-    };
+    }
     let target = given.unwrap_or(OWN_TARGETS[0]);
     if !OWN_TARGETS.contains(&target) {
         bail!("`--kernel-image` is the kernel of {}, not of {target}", OWN_TARGETS.join(" or "));
     }
-    let (modules, append) =
-        (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
-    kernel::set_own(Own { image, modules, append })?;
     Ok(target.into())
 }
 

@@ -8,7 +8,7 @@ use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 use crate::cli::List;
 use chronoscope_base::console::print;
 use chronoscope_engine::case::experiment;
-use chronoscope_machine as machine;
+use chronoscope_machine::{self as machine, Machines};
 use chronoscope_report::{Screen, text_table::fold};
 use chronoscope_run::Target;
 
@@ -31,8 +31,10 @@ fn overview() -> Result<String> {
         writeln!(text, "  {:<14}{}", spec.name, spec.summary)?;
     }
     text.push_str("\nTargets, and what may be set for all experiments there\n");
-    let mut targets = machine::targets()
-        .map(|target| settable(&target).map(|parameters| (target, parameters)))
+    let machines = Machines::default();
+    let mut targets = machines
+        .targets()
+        .map(|target| settable(&machines, &target).map(|parameters| (target, parameters)))
         .collect::<Result<Vec<_>>>()?
         .into_iter()
         .peekable();
@@ -51,8 +53,8 @@ fn overview() -> Result<String> {
 }
 
 /// The parameters that a target takes for all experiments, a line each.
-fn settable(target: &str) -> Result<String> {
-    let parameters = machine::find(&target.parse::<Target>()?)?.parameters();
+fn settable(machines: &Machines, target: &str) -> Result<String> {
+    let parameters = machines.describe(&target.parse::<Target>()?)?.parameters;
     Ok(parameters
         .iter()
         .map(|(parameter, default)| format!("    {}\n", line(parameter, default)))

@@ -55,7 +55,6 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Plan(plan) => plan::execute(&plan),
         Command::Place(_) => place::release(),
         Command::Recover(recover) => recover::execute(&recover),
-        Command::Serve(serve) => team::serve(&serve),
         Command::Export(export) => transfer::export(&export),
         Command::Import(import) => transfer::import(&import),
         Command::List(list) => list::execute(&list),

@@ -8,15 +8,14 @@ use super::keep::Keeper;
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
-use chronoscope_engine::{
-    journal::CaseForm, journal::Header, observe::Observed, observe::Question, observe::case,
-    runner, runner::context,
-};
+use chronoscope_engine::{case::Case, journal::CaseForm, journal::Header, runner, runner::context};
+use chronoscope_machine::{Machines, observe::Observed, observe::Question};
 use chronoscope_report as report;
 use chronoscope_run::{Context, SCHEMA};
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
-    let observed = Observed::of(&Question {
+    let machines = Machines::default();
+    let question = Question {
         image: &arguments.image,
         machine: &arguments.machine,
         firmware: arguments.firmware.as_deref(),
@@ -29,8 +28,9 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         task: arguments.task.as_deref(),
         limit: arguments.limit,
         append: &arguments.append,
-    })?;
-    let case = case(&observed);
+    };
+    let observed = Observed::new(&machines, &question)?;
+    let case = Case::observation(&observed);
     let output = &arguments.output;
     report::check(output.output.as_deref())?;
     if output.quiet {

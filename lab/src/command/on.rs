@@ -20,7 +20,7 @@ use chronoscope_engine::{
     case::Case, fleet, fleet::engine::Engine, fleet::engine::Pace, fleet::engine::Parts,
     fleet::engine::gather, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
 };
-use chronoscope_machine as machine;
+use chronoscope_machine::Machines;
 use chronoscope_report as report;
 use chronoscope_run::{Context, Run};
 use chronoscope_store::{Store, reference::load_file};
@@ -45,7 +45,13 @@ const ENGINES: [(&str, Make); 1] = [("slurm", |name, words, parts, options| {
 /// # Errors
 /// If there is no such engine, figures of the cases cannot be from several machines, a shard fails
 /// for good, or the results cannot be written.
-pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBool) -> Result<u8> {
+pub fn execute(
+    machines: &Machines,
+    arguments: &cli::Run,
+    cases: &[Case],
+    word: &str,
+    stop: &AtomicBool,
+) -> Result<u8> {
     let names = ENGINES.map(|(name, _)| name);
     let Some((_, make)) = ENGINES.iter().find(|(name, _)| *name == word) else {
         bail!(
@@ -54,7 +60,7 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
             names[0]
         );
     };
-    check(arguments, cases)?;
+    check(machines, arguments, cases)?;
     let output = &arguments.output;
     report::check(output.output.as_deref())?;
     let mut store = (!arguments.keep.no_store).then(|| store(&arguments.keep)).transpose()?;
@@ -117,7 +123,7 @@ fn kept(arguments: &cli::Run, store: Option<&mut Store>, run: &Run) -> Result<()
 }
 
 /// Checks that the cases can be shared by machines.
-fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
+fn check(machines: &Machines, arguments: &cli::Run, cases: &[Case]) -> Result<()> {
     if arguments.shard.is_some() {
         bail!("`--on` makes the shards: leave out --shard, or write --shards N");
     }
@@ -128,7 +134,7 @@ fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
         return Ok(());
     }
     for case in cases {
-        if !machine::find(&case.target)?.shares_the_host() {
+        if !machines.describe(&case.target)?.properties.shares_the_host {
             bail!(
                 "{} is measured in wall time, and figures of several machines are not mixed: leave it \
                  out with --target, or give equal machines one name with --as NAME",

@@ -22,7 +22,7 @@ use chronoscope_engine::{
     study::Study,
 };
 use chronoscope_machine::{
-    serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel, vm::kernel::Own,
+    Machines, serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel,
 };
 use chronoscope_report::{self as report, Screen, format::JSON};
 use chronoscope_run::{Context, SCHEMA, Shard, Target};
@@ -33,19 +33,20 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         return list(arguments);
     }
     let stop = signals::watch()?;
+    let machines = machines(arguments);
     if let (Some(engine), None) = (&arguments.on, &arguments.part) {
         // A wrong name or label ends here, and not in each job.
         identified(arguments)?;
         let (study, experiments) = named(arguments)?;
         let overrides = overrides(arguments, experiments, None)?;
-        let (cases, peers) = chosen_study(study, experiments)?.plan(&overrides)?;
+        let (cases, peers) = chosen_study(study, experiments)?.plan(&machines, &overrides)?;
         let cases: Vec<Case> =
             cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
-        return on::execute(arguments, &cases, engine, stop);
+        return on::execute(&machines, arguments, &cases, engine, stop);
     }
     // The place is given back on every way out of here.
-    let prepared = held_place(arguments, stop)
-        .and_then(|place| Ok((Prepared::of(arguments, place.as_ref(), stop)?, place)));
+    let prepared = held_place(&machines, arguments, stop)
+        .and_then(|place| Ok((Prepared::new(&machines, arguments, place.as_ref(), stop)?, place)));
     match prepared {
         // Whatever failed then was stopped.
         Err(_) if stop.load(Ordering::Relaxed) => {
@@ -54,17 +55,21 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         }
         prepared => {
             let (prepared, _place) = prepared?;
-            prepared.measure(arguments, stop)
+            prepared.measure(&machines, arguments, stop)
         }
     }
 }
 
 /// Reserves and locks the place of `--place`, if there is one.
-fn held_place(arguments: &cli::Run, stop: &AtomicBool) -> Result<Option<Holding>> {
+fn held_place<'m>(
+    machines: &'m Machines,
+    arguments: &cli::Run,
+    stop: &AtomicBool,
+) -> Result<Option<Holding<'m>>> {
     if arguments.place.is_empty() {
         return Ok(None);
     }
-    boards::hold(labgrid::Place::get(&arguments.place, stop)?, stop).map(Some)
+    machines.hold(labgrid::Place::get(&arguments.place, stop)?, stop).map(Some)
 }
 
 /// The cases and peers of a run, or of a shard of it.
@@ -77,13 +82,18 @@ struct Planned {
 }
 
 impl Planned {
-    fn of(arguments: &cli::Run, study: &Study, overrides: &Overrides) -> Result<Self> {
-        let (cases, peers) = study.plan(overrides)?;
+    fn new(
+        machines: &Machines,
+        arguments: &cli::Run,
+        study: &Study,
+        overrides: &Overrides,
+    ) -> Result<Self> {
+        let (cases, peers) = study.plan(machines, overrides)?;
         let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let Some(number) = shard_number(arguments)? else {
             return Ok(Self { cases, peers, keep_samples, shard: None });
         };
-        let shard = plan(study, &cases, &peers, keep_samples)?.shard(number);
+        let shard = plan(machines, study, &cases, &peers, keep_samples)?.shard(number);
         Ok(Self {
             cases: fleet::chosen(cases, &shard.cases),
             peers: fleet::chosen(peers, &shard.peers),
@@ -93,9 +103,15 @@ impl Planned {
     }
 }
 
-fn plan(study: &Study, cases: &[Case], peers: &[Peer], keep_samples: bool) -> Result<Plan> {
+fn plan(
+    machines: &Machines,
+    study: &Study,
+    cases: &[Case],
+    peers: &[Peer],
+    keep_samples: bool,
+) -> Result<Plan> {
     let forms: Vec<PeerForm> = peers.iter().map(pairs::form).collect();
-    Plan::of(study, cases, peers, &forms, keep_samples)
+    Plan::new(machines, study, cases, peers, &forms, keep_samples)
 }
 
 fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
@@ -108,9 +124,10 @@ fn list(arguments: &cli::Run) -> Result<u8> {
     let (study, experiments) = named(arguments)?;
     let overrides = overrides(arguments, experiments, None)?;
     let study = chosen_study(study, experiments)?;
-    let (cases, peers) = study.plan(&overrides)?;
+    let machines = machines(arguments);
+    let (cases, peers) = study.plan(&machines, &overrides)?;
     let keep_samples = arguments.samples || cases.iter().any(is_traced);
-    let mut plan = plan(&study, &cases, &peers, keep_samples)?;
+    let mut plan = plan(&machines, &study, &cases, &peers, keep_samples)?;
     if let Some(Number { of, .. }) = shard_number(arguments)? {
         plan.divide(of);
     }
@@ -156,11 +173,16 @@ impl Prepared {
     ///
     /// # Errors
     /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
-    fn of(arguments: &cli::Run, place: Option<&Holding>, stop: &AtomicBool) -> Result<Self> {
+    fn new(
+        machines: &Machines,
+        arguments: &cli::Run,
+        place: Option<&Holding<'_>>,
+        stop: &AtomicBool,
+    ) -> Result<Self> {
         let (study, experiments) = named(arguments)?;
         let overrides = overrides(arguments, experiments, place)?;
         let study = chosen_study(study, experiments)?;
-        let planned = Planned::of(arguments, &study, &overrides)?;
+        let planned = Planned::new(machines, arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
         let flashed = flashed(arguments, &cases)?;
         let board = board(arguments, &cases)?.map(str::to_owned);
@@ -169,7 +191,11 @@ impl Prepared {
         if quiet {
             console::be_quiet();
         }
-        set_own_kernel(arguments, cases.iter().chain(peers.iter().map(|peer| &peer.case)))?;
+        check_own_kernel(
+            machines,
+            arguments,
+            cases.iter().chain(peers.iter().map(|peer| &peer.case)),
+        )?;
         tell_programs(&peers);
         let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
         let on_this_machine = all.any(|case| case.target.machine == "host");
@@ -186,7 +212,7 @@ impl Prepared {
             answering: study.answering,
             keep_samples,
             cases: cases.iter().map(CaseForm::of).collect(),
-            peers: peers.iter().map(pairs::ready).collect(),
+            peers: peers.iter().map(|peer| pairs::ready(machines, peer)).collect(),
         };
         let keeper = match arguments.part {
             None => Keeper::open(&arguments.keep, &header, quiet)?,
@@ -195,7 +221,7 @@ impl Prepared {
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
         } else if let (Some(image), Some(board)) = (&arguments.flash, &board) {
-            boards::flash_board(board, image, stop)?;
+            machines.flash_board(board, image, stop)?;
         }
         Ok(Self { cases, peers, header, keeper })
     }
@@ -204,14 +230,14 @@ impl Prepared {
     ///
     /// # Errors
     /// If a target does not exist, or the results cannot be written or stored.
-    fn measure(self, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
+    fn measure(self, machines: &Machines, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
         let Self { cases, peers, header, mut keeper } = self;
         let mut progress = crate::progress::new(arguments.output.quiet || arguments.part.is_some());
         let start = Instant::now();
         let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
         let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };
-        let outcome = runner::run(&cases, how, progress, stop, journal)?;
-        let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
+        let outcome = runner::run(machines, &cases, how, progress, stop, journal)?;
+        let beside = pairs::run(machines, &peers, &header.peers, progress, stop, journal)?;
         let context = Context {
             interrupted: outcome.interrupted || beside.interrupted,
             seconds: start.elapsed().as_secs_f64(),
@@ -262,27 +288,54 @@ fn board<'a>(arguments: &cli::Run, cases: &'a [Case]) -> Result<Option<&'a str>>
     }
 }
 
-/// Sets the kernel that the command line names.
+/// The machines of the run, with the kernel of the user's that the command line names.
+fn machines(arguments: &cli::Run) -> Machines {
+    Machines::with_kernel(kernel_settings(arguments))
+}
+
+fn kernel_settings(arguments: &cli::Run) -> kernel::Settings {
+    kernel::Settings {
+        image: arguments.kernel_image.clone(),
+        modules: arguments.kernel_modules.clone(),
+        append: arguments.append.clone().unwrap_or_default(),
+    }
+}
+
+/// Checks the command line's settings for kernels of the user's.
 ///
 /// # Errors
-/// If it cannot be read, or no case runs on it. A shard may be without such a case.
-fn set_own_kernel<'a>(
+/// If a file cannot be read, or no case runs on such a kernel. A shard may be without such a case.
+fn check_own_kernel<'a>(
+    machines: &Machines,
     arguments: &cli::Run,
-    mut cases: impl Iterator<Item = &'a Case>,
+    cases: impl Iterator<Item = &'a Case>,
 ) -> Result<()> {
-    let Some(image) = arguments.kernel_image.clone() else { return Ok(()) };
-    if !cases.any(|case| kernel::OWN_TARGETS.contains(&case.target.to_string().as_str())) {
-        if arguments.shard.is_some() {
-            return Ok(());
-        }
+    let cli::Run { kernel_image, kernel_modules, append, .. } = arguments;
+    if kernel_image.is_none() && kernel_modules.is_none() && append.is_none() {
+        return Ok(());
+    }
+    let kernels = cases.map(|case| machines.own_kernel(&case.target));
+    let kernels: Vec<_> = kernels.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let is_used = match kernel_image {
+        Some(image) => kernels.iter().any(|kernel| kernel.image == *image),
+        None => !kernels.is_empty(),
+    };
+    if is_used {
+        return kernel_settings(arguments).check();
+    }
+    if arguments.shard.is_some() {
+        return Ok(());
+    }
+    let target = kernel::OWN_TARGETS[0];
+    if kernel_image.is_none() {
         bail!(
-            "`--kernel-image` is the kernel of {0}, and no case runs there: add --target {0}",
-            kernel::OWN_TARGETS[0]
+            "--kernel-modules and --append are for a kernel of your own, and no case runs on one: add \
+             --kernel-image FILE --target {target}, or --target linux=FILE@vm"
         );
     }
-    let (modules, append) =
-        (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
-    kernel::set_own(Own { image, modules, append })
+    bail!(
+        "`--kernel-image` is the kernel of {target}, and no case runs there: add --target {target}"
+    )
 }
 
 /// Prints the commands of the study's own programs, even with `--quiet`: they run with the user's
@@ -352,7 +405,7 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
 fn overrides(
     arguments: &cli::Run,
     experiments: &[String],
-    place: Option<&Holding>,
+    place: Option<&Holding<'_>>,
 ) -> Result<Overrides> {
     for name in experiments {
         experiment(name)?;
@@ -399,7 +452,7 @@ fn flashed<'a>(arguments: &'a cli::Run, cases: &[Case]) -> Result<Option<(PathBu
 const PLACE: &str = "place";
 
 /// The targets of `--target`, the board of `--machine`, and the place that is held.
-fn targets(arguments: &cli::Run, place: Option<&Holding>) -> Result<Vec<Target>> {
+fn targets(arguments: &cli::Run, place: Option<&Holding<'_>>) -> Result<Vec<Target>> {
     let mut targets =
         arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
     if let Some(machine) = &arguments.machine {

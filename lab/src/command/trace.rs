@@ -42,10 +42,7 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
             )
         });
     }
-    let has = |case: &CaseResult| {
-        let key = case.key();
-        which.split_whitespace().all(|word| key.split(' ').any(|known| known == word))
-    };
+    let has = |case: &CaseResult| which.split_whitespace().all(|word| case.is_called(word));
     let found: Vec<_> = run.cases.iter().filter(|case| has(case)).collect();
     if found.is_empty() {
         let known = run

@@ -83,6 +83,7 @@ fn is_settled(lines: &[Line]) -> bool {
 mod tests {
     use super::*;
     use chronoscope_engine::{study, study::Overrides, variant::Variant};
+    use chronoscope_machine::Machines;
     use chronoscope_report::{comparison::History, comparison::Judge};
     use chronoscope_run::sample;
 
@@ -108,7 +109,8 @@ mod tests {
         let variant = |text: &str| text.parse::<Variant>().unwrap();
         let (a, b) = (variant("linux@host"), variant("linux@host,pad=5"));
         let study = study::parse(text).unwrap();
-        let pairs = variant::pairs(&study, &a, &b, &Overrides::default()).unwrap();
+        let pairs =
+            variant::pairs(&Machines::default(), &study, &a, &b, &Overrides::default()).unwrap();
         assert_eq!(pairs.len(), 2);
         let (judge, history) = (Judge::default(), History::default());
         let how = How {
@@ -118,7 +120,7 @@ mod tests {
             history: &history,
             conditions: &[],
             look: None,
-            in_turn: |_, _| None,
+            in_turn: &|_, _| None,
         };
         let slower = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.5, 0.02)];
         let open = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.0, 0.5)];

@@ -2,13 +2,12 @@
 //!
 //! [`summary`] keeps every sample of a case in bounded memory and computes its quantiles, mean and
 //! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
-//! points; [`bursts`] tests whether rare samples are independent. [`mod@extreme`] extrapolates a
-//! maximum from peaks over a threshold, with the distribution in [`pareto`]. [`mod@compare`] compares
-//! B with A by their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules,
-//! [`between`] the variance between runs, [`needed`] the number of repetitions that would settle it,
-//! and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and
-//! upper limits of percentiles without assuming a distribution, [`resample`] medians, ranks and
-//! random numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
+//! points; [`bursts`] tests whether rare samples are independent. [`mod@compare`] compares B with A by
+//! their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules, [`between`]
+//! the variance between runs, [`needed`] the number of repetitions that would settle it, and
+//! [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and upper
+//! limits of percentiles without assuming a distribution, [`resample`] medians, ranks and random numbers, and
+//! [`beta`] and [`gamma`] the special functions that tests and bounds need.
 //! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence of
 //! runs changed its level. [`notable`] keeps the largest samples and the misses of a series that is
 //! too long to be kept whole.
@@ -26,13 +25,10 @@ pub mod bursts;
 pub mod change;
 pub mod compare;
 pub mod decide;
-#[allow(missing_docs)] // To be removed with the extrapolation of maxima.
-pub mod extreme;
 pub mod gamma;
 pub mod needed;
 pub mod notable;
 pub mod order;
-pub mod pareto;
 pub mod resample;
 pub mod sequential;
 pub mod significance;
@@ -46,7 +42,6 @@ pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
 pub use bursts::Bursts;
 pub use compare::{Case, Comparison, Rules, Test, compare, typical};
 pub use decide::{FEWEST_REPETITIONS, Reason, Verdict};
-pub use extreme::{Extrapolation, Gate, extrapolate};
 pub use notable::Notable;
 pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, median};

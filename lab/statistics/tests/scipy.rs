@@ -7,7 +7,6 @@
 use chronoscope_statistics::beta::{incomplete_beta, t_quantile};
 use chronoscope_statistics::bursts::dispersion;
 use chronoscope_statistics::gamma::chi_squared_upper;
-use chronoscope_statistics::pareto::Pareto;
 use chronoscope_statistics::significance::{Difference, holm};
 use chronoscope_statistics::{Accumulator, MissRate, median, samples_to_claim, slope};
 use serde::Deserialize;
@@ -24,7 +23,6 @@ struct Figures {
     incomplete_beta: Vec<Beta>,
     chi_squared: Vec<ChiSquared>,
     dispersions: Vec<Dispersion>,
-    pareto: Vec<ParetoFit>,
     medians: Vec<Median>,
 }
 
@@ -112,19 +110,6 @@ struct Dispersion {
     p: f64,
 }
 
-/// Excesses, their fit, and figures of the fitted distribution.
-#[derive(Deserialize)]
-struct ParetoFit {
-    excesses: Vec<f64>,
-    shape: f64,
-    scale: f64,
-    x: f64,
-    survival: f64,
-    chance: f64,
-    exceeded: f64,
-    distance: f64,
-}
-
 #[derive(Deserialize)]
 struct Median {
     values: Vec<f64>,
@@ -206,14 +191,6 @@ fn scipy_agrees() {
         let (found, p) = dispersion(&case.blocks).unwrap();
         near(found, case.dispersion);
         near(p, case.p);
-    }
-    for case in &figures.pareto {
-        let fit = Pareto::fit(&case.excesses).unwrap();
-        near(fit.shape, case.shape);
-        near(fit.scale, case.scale);
-        near(fit.survival(case.x), case.survival);
-        near(fit.exceeded_with(case.chance), case.exceeded);
-        near(fit.distance(&case.excesses), case.distance);
     }
     for case in &figures.medians {
         near(median(&case.values).unwrap(), case.median);

@@ -3,9 +3,10 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use chronoscope_engine::{
-    journal::Unfinished, observe::events::Figures, observe::events::Interval,
-    observe::events::Sign, observe::image::Image, observe::image::Place,
+use chronoscope_engine::journal::Unfinished;
+use chronoscope_machine::{
+    observe::events::Figures, observe::events::Interval, observe::events::Sign,
+    observe::image::Image, observe::image::Place,
 };
 use chronoscope_store::{self as store, Store};
 

@@ -403,7 +403,7 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     let stored = stored.exits(0).json();
     assert_eq!(stored["cases"], measured["cases"]);
     assert_eq!(stored["context"]["uuid"], measured["context"]["uuid"]);
-    // A store that only reads, as `serve` has it open, goes on when the server is back.
+    // An open store that only reads goes on when the server is back.
     let open = Store::open(&server.place()).unwrap();
     let newest = open.newest(0).unwrap();
     server.kill();

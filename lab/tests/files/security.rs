@@ -3,11 +3,9 @@
 use std::{
     collections::BTreeSet,
     env, fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     time::Duration,
 };
 
@@ -562,44 +560,6 @@ fn a_password_is_shown_nowhere() {
             assert!(entry.path().ends_with("run.json") || !text.contains("s3cret"), "{entry:?}");
         }
     }
-}
-
-/// More requests, and a real browser, are in `tests/browser/team.rs`.
-#[test]
-fn a_browser_is_only_shown_the_store() {
-    let folder = Folder::new("serve");
-    let store = folder.path("runs.sqlite");
-    let set = ["--set", "policy=other", "--set", "mlock=no", "--set", "loops=100"];
-    let short = ["run", "switch", "--repeat", "1", "-q", "--store", &store];
-    chronoscope(&[&short[..], &set].concat()).exits(0);
-    let before = fs::read(&store).unwrap();
-    let mut serve = program();
-    serve.args(["serve", "--port", "0", "--store", &store]).stderr(Stdio::piped());
-    let mut child = serve.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let host = line.split(['/', ' ']).find(|word| word.starts_with("127.0.0.1:")).unwrap();
-    let ask = |request: &str, host_named: &str| {
-        let mut stream = TcpStream::connect(host).unwrap();
-        write!(stream, "{request} HTTP/1.1\r\nHost: {host_named}\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text.split(' ').nth(1).unwrap_or_default().to_owned()
-    };
-    assert_eq!(ask("GET /", host), "200");
-    assert_eq!(ask("GET /runs/1.html", host), "200");
-    for path in ["/runs/../runs.sqlite", "/runs.sqlite", &store, "/runs/1.html/..", "/%2e%2e/"] {
-        assert_eq!(ask(&format!("GET {path}"), host), "404", "{path}");
-    }
-    for method in ["POST /", "DELETE /runs/1.html", "PUT /runs/1.html"] {
-        assert_eq!(ask(method, host), "405", "{method}");
-    }
-    for name in ["evil.example", "", "127.0.0.1"] {
-        assert_eq!(ask("GET /", name), "403", "{name}");
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(fs::read(&store).unwrap(), before);
 }
 
 fn run_in(folder: &Folder, words: &[&str]) -> Answer {

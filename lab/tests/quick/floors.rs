@@ -24,11 +24,12 @@ const HOUSES: [&House; 9] =
 
 const PROGRAM: House = House {
     folder: "src",
-    floors: &[&["main"], &["command"], &["cli"], &["http", "progress", "revision"]],
+    floors: &[&["main"], &["command"], &["cli"], &["progress", "revision"]],
 };
 const REPORT: House = House {
     folder: "report/src",
     floors: &[
+        &["pages_test"],
         &["answer_test", "google_benchmark_test"],
         &["format"],
         &["comparison_text", "html"],
@@ -40,7 +41,6 @@ const REPORT: House = House {
             "capture_files",
             "cause",
             "csv_long",
-            "extrapolation",
             "google_benchmark_console",
             "history",
             "json",
@@ -58,19 +58,20 @@ const ENGINE: House = House {
     folder: "engine/src",
     floors: &[
         &["fleet", "runner", "variant"],
-        &["doctor", "journal", "observation", "observe", "study"],
+        &["doctor", "journal", "observation", "study"],
         &["case", "peer", "stream"],
     ],
 };
 const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
+        &["observe"],
         &["qemu", "rtl", "serial"],
         &["images", "vm"],
         &["firmware", "host"],
         &["builder", "family", "own", "processes", "scratch"],
         &["lib"],
-        &["agreement", "profile", "setup"],
+        &["agreement", "profile", "setup", "stream"],
     ],
 };
 const STORE: House = House {
@@ -102,8 +103,8 @@ const STATISTICS: House = House {
     folder: "statistics/src",
     floors: &[
         &["compare_test"],
-        &["compare", "extreme", "notable"],
-        &["alert", "between", "change", "decide", "needed", "pareto", "sequential", "summary"],
+        &["compare", "notable"],
+        &["alert", "between", "change", "decide", "needed", "sequential", "summary"],
         &["order", "significance", "tail"],
         &["bursts"],
         &["gamma", "resample"],
@@ -124,7 +125,7 @@ const RUN_FLOORS: [&[&str]; 11] = [
     &["limit"],
     &["statistic"],
     &["published", "series"],
-    &["answer", "context", "cycles", "names", "target", "verdict", "words"],
+    &["answer", "context", "cycles", "label", "names", "target", "verdict", "words"],
 ];
 
 impl House {

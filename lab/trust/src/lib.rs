@@ -12,7 +12,6 @@ mod comparisons;
 mod coverage;
 mod draw;
 mod exceedance;
-mod extrapolation;
 mod misses;
 pub mod recorded;
 mod row;
@@ -29,7 +28,6 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },
-    Section { title: "Maxima of longer runs, by a model", rows: extrapolation::rows },
     Section { title: "Comparisons in turn", rows: comparisons::rows },
     Section { title: "Comparisons of stored runs", rows: stored::rows },
 ];

@@ -6,7 +6,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use chronoscope_suite::wire::Record;
 
 use crate::stream::Decoder;
-use chronoscope_machine::{Machine, Start, host::Host};
+use chronoscope_machine::{Machine, Request, Start, host::Host};
 
 /// The port's figures, or the reason why there are none.
 pub struct Answer {
@@ -35,7 +35,7 @@ pub fn ask(cpu: usize) -> Answer {
     let mut decoder = Decoder::default();
     let mut figures = Vec::new();
     let never = AtomicBool::new(false);
-    let request = format!("doctor cpu={cpu}");
+    let request = Request::new("doctor").with("cpu", cpu);
     let start = Start { request: &request, limit: Duration::from_secs(10).into(), stop: &never };
     let outcome = Host.run(&start, &mut |bytes| {
         decoder.feed(bytes, &mut |record| {

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::{case::Case, journal::CaseForm, journal::PeerForm, study::Peer, study::Study};
 use chronoscope_base::digest::sha256;
-use chronoscope_machine as machine;
-use chronoscope_run::Shard;
+use chronoscope_machine::Machines;
+use chronoscope_run::{Label, Shard};
 use chronoscope_units::OneLine;
 
 /// The most shards of a plan.
@@ -60,7 +60,7 @@ pub struct Row {
     pub name: String,
     pub experiment: String,
     pub target: String,
-    pub label: String,
+    pub label: Label,
     /// The number of repetitions, or pairs.
     pub repeat: usize,
     /// The time in seconds that a repetition is expected to take on the target, without set-up.
@@ -71,8 +71,8 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(name: &str, case: &Case, repeat: usize) -> Result<Self> {
-        let slowness = machine::find(&case.target)?.slowness();
+    fn new(machines: &Machines, name: &str, case: &Case, repeat: usize) -> Result<Self> {
+        let slowness = machines.describe(&case.target)?.properties.slowness;
         Ok(Self {
             key: sha256(format!("{name} {}", case.key()).trim_start().as_bytes())[..16].to_owned(),
             name: name.to_owned(),
@@ -98,7 +98,8 @@ impl Plan {
     ///
     /// # Errors
     /// A target does not exist.
-    pub fn of(
+    pub fn new(
+        machines: &Machines,
         study: &Study,
         cases: &[Case],
         peers: &[Peer],
@@ -114,12 +115,12 @@ impl Plan {
             plan: sha256(&serde_json::to_vec(&all)?),
             cases: cases
                 .iter()
-                .map(|case| Row::of("", case, case.repeat))
+                .map(|case| Row::new(machines, "", case, case.repeat))
                 .collect::<Result<_>>()?,
             peers: peers
                 .iter()
                 .zip(forms)
-                .map(|(peer, form)| Row::of(&form.result.name, &peer.case, form.repeat))
+                .map(|(peer, form)| Row::new(machines, &form.result.name, &peer.case, form.repeat))
                 .collect::<Result<_>>()?,
         })
     }

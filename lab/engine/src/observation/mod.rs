@@ -407,7 +407,7 @@ impl Observation {
             release: self.release.into(),
             identity: self.identity.iter().map(lines).collect(),
             parameters: parameters.chain(case.vary.parameter()).collect(),
-            label: case.label().into(),
+            label: case.label(),
             start: case.spec.start.into(),
             end: case.spec.end.into(),
             clock: self.clock,

@@ -9,6 +9,7 @@ use chronoscope_suite::{
 
 use super::{MAX_ATTACHED, Observation, Seen};
 use crate::{case::Case, case::Plan, case::expand, case::experiment};
+use chronoscope_machine::Machines;
 use chronoscope_run::{Soak, Status, Verdict, names::RUNS};
 
 fn case() -> Case {
@@ -18,7 +19,9 @@ fn case() -> Case {
 fn case_of(name: &str) -> Case {
     let target = "linux@host".parse().unwrap();
     let spec = experiment(name).unwrap();
-    expand(spec, &target, &Default::default(), &Plan::default()).unwrap().remove(0)
+    expand(&Machines::default(), spec, &target, &Default::default(), &Plan::default())
+        .unwrap()
+        .remove(0)
 }
 
 const CLOCK: Clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
@@ -198,7 +201,7 @@ fn values_are_in_the_unit_and_by_operation() {
 #[test]
 fn the_result_of_a_soak_is_bounded() {
     let case = Case { deadline: Some(100e3), ..case_of("period") };
-    let case = case.soaked(Duration::from_secs(86_400), 1).unwrap();
+    let case = case.soaked(&Machines::default(), Duration::from_secs(86_400), 1).unwrap();
     let mut observation = Observation::new(&case, false);
     observation.take(&Record::Clock(CLOCK)).unwrap();
     observation.take(&Record::Series(Series::measured("task 1"))).unwrap();
@@ -226,7 +229,7 @@ fn the_result_of_a_soak_is_bounded() {
 /// Only measured series of a soak keep samples, and only those of complete repetitions.
 #[test]
 fn what_a_soak_keeps_belongs_to_whole_repetitions() {
-    let case = case_of("period").soaked(Duration::from_secs(1), 2).unwrap();
+    let case = case_of("period").soaked(&Machines::default(), Duration::from_secs(1), 2).unwrap();
     assert_eq!((case.repeat, case.soak()), (2, Some(Duration::from_secs(1))));
     let mut observation = Observation::new(&case, false);
     plain(&mut observation, Series::measured("task 1"), CLOCK, true);

@@ -16,7 +16,7 @@ use crate::{
     journal::Journal, journal::Pair, journal::PairOutcome, journal::PairValue, journal::PeerForm,
     observation::Observation, peer::Reading, study::Beside, study::Peer,
 };
-use chronoscope_machine::{self as machine, Machine, Program, Start, TargetFailed};
+use chronoscope_machine::{self as machine, Machine, Machines, Program, Start, TargetFailed};
 use chronoscope_run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics};
 use chronoscope_units::OneLine;
 
@@ -39,13 +39,14 @@ pub struct Outcome {
 /// # Errors
 /// A target does not exist. Failures of single peers are reported in their verdicts.
 pub fn run(
+    machines: &Machines,
     peers: &[Peer],
     forms: &[PeerForm],
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
-    let under_way = peers.iter().zip(forms).map(|(peer, form)| UnderWay::new(peer, form));
+    let under_way = peers.iter().zip(forms).map(|(peer, form)| UnderWay::new(machines, peer, form));
     let mut under_way = under_way.collect::<Result<Vec<_>>>()?;
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
         for index in 0..under_way.len() {
@@ -67,15 +68,15 @@ pub fn run(
 
 struct UnderWay<'a> {
     peer: &'a Peer,
-    machine: Box<dyn Machine>,
+    machine: Box<dyn Machine + 'a>,
     tally: PairTally,
 }
 
 impl<'a> UnderWay<'a> {
-    fn new(peer: &'a Peer, form: &PeerForm) -> Result<Self> {
+    fn new(machines: &'a Machines, peer: &'a Peer, form: &PeerForm) -> Result<Self> {
         Ok(Self {
             peer,
-            machine: machine::with_programs(&peer.case.target, &peer.programs())?,
+            machine: machines.open_with_programs(&peer.case.target, &peer.programs())?,
             tally: PairTally::new(form),
         })
     }
@@ -182,7 +183,7 @@ pub fn form(peer: &Peer) -> PeerForm {
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
-        label: peer.case.label().into(),
+        label: peer.case.label(),
         pairs: 0,
         statistics: peer.beside.iter().map(unmeasured).collect(),
         note: peer.note.clone(),
@@ -194,9 +195,9 @@ pub fn form(peer: &Peer) -> PeerForm {
 
 /// A peer before its first pair on this machine. Installs its tool if it is a known one and missing;
 /// a peer whose programs are missing then is given up.
-pub fn ready(peer: &Peer) -> PeerForm {
+pub fn ready(machines: &Machines, peer: &Peer) -> PeerForm {
     let form = form(peer);
-    match missing(peer) {
+    match missing(machines, peer) {
         None => form,
         Some(mend) => {
             let verdict = Verdict::new(Status::Error, mend);
@@ -314,9 +315,9 @@ impl Peer {
 
 /// Installs the package of a known tool that is missing. Says which program is missing then, and how
 /// to install it; `None` if all are installed.
-fn missing(peer: &Peer) -> Option<String> {
+fn missing(machines: &Machines, peer: &Peer) -> Option<String> {
     if !machine::is_installed(&peer.tool) {
-        let installed = if peer.is_known { machine::install_peer(&peer.package) } else { Ok(()) };
+        let installed = if peer.is_known { machines.install_peer(&peer.package) } else { Ok(()) };
         let why = installed.err().map_or_else(String::new, |error| format!(" ({error:#})"));
         if !machine::is_installed(&peer.tool) {
             let (tool, package) = (&peer.tool, &peer.package);

@@ -154,7 +154,7 @@ pub fn play(
     tape: &mut dyn FnMut(&[u8]),
     look: &mut dyn FnMut(&Observation),
 ) -> Result<Seen> {
-    let request = case.request_of(intake.observation.repetitions());
+    let request = case.request_for(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
         tape(bytes);
@@ -178,8 +178,9 @@ pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     if let Some(length) = case.soak() {
         return length.saturating_add(SOAK_PATIENCE).into();
     }
+    let properties = machine.properties();
     let patience = Duration::from_secs(10)
         .saturating_add(case.expected().saturating_mul(10))
-        .saturating_mul(machine.slowness());
-    if machine.is_emulated() { Limit::for_work(patience) } else { patience.into() }
+        .saturating_mul(properties.slowness);
+    if properties.is_emulated { Limit::for_work(patience) } else { patience.into() }
 }

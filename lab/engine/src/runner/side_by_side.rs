@@ -74,7 +74,7 @@ struct Slot<'s, 'c> {
 impl<'s, 'c> Slot<'s, 'c> {
     fn of(under_way: &'s mut UnderWay<'c>) -> Self {
         let case = under_way.tally.case;
-        let expected = case.expected().saturating_mul(under_way.machine.slowness());
+        let expected = case.expected().saturating_mul(under_way.machine.properties().slowness);
         Self { case, work: under_way.tally.work(), idle: Some(under_way), expected }
     }
 

@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Entry as CaseEntry, Overrides, Study, linux_here};
 use crate::{case, case::Case, case::Vary, peer::Format, peer::STDOUT, peer::TOOLS, peer::Tool};
 use chronoscope_base::{toml_text::word, toml_text::words};
-use chronoscope_machine::host::processors;
+use chronoscope_machine::{Machines, host::processors};
 use chronoscope_run::Target;
 use chronoscope_units::{OneLine, Text, words::nearest};
 
@@ -163,7 +163,12 @@ impl Entry {
     ///
     /// # Errors
     /// An unknown name or value, with the nearest valid one.
-    pub fn peers(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Peer>> {
+    pub fn peers(
+        &self,
+        machines: &Machines,
+        study: &Study,
+        overrides: &Overrides,
+    ) -> Result<Vec<Peer>> {
         let mut targets =
             self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
         targets.iter().try_for_each(super::no_image)?;
@@ -187,7 +192,8 @@ impl Entry {
         ours.vary = Some(Vary::default());
         let start = self.start(overrides.allow_programs)?;
         self.check(start.format)?;
-        ours.cases(study, &overrides)?.into_iter().map(|case| self.peer(&start, case)).collect()
+        let cases = ours.cases(machines, study, &overrides)?;
+        cases.into_iter().map(|case| self.peer(&start, case)).collect()
     }
 
     /// The tool and command of the peer.
@@ -334,7 +340,7 @@ mod tests {
 
     fn peers(text: &str) -> Result<Vec<Peer>> {
         let overrides = Overrides { allow_programs: true, ..Overrides::default() };
-        Ok(super::super::parse(text)?.plan(&overrides)?.1)
+        Ok(super::super::parse(text)?.plan(&Machines::default(), &overrides)?.1)
     }
 
     #[test]
@@ -349,7 +355,8 @@ mod tests {
     fn commands(study: &str) -> Vec<String> {
         let settings = [("cpu".to_owned(), vec!["3".to_owned()])].into();
         let overrides = Overrides { settings, ..Overrides::default() };
-        let (_, peers) = super::super::parse(study).unwrap().plan(&overrides).unwrap();
+        let (_, peers) =
+            super::super::parse(study).unwrap().plan(&Machines::default(), &overrides).unwrap();
         peers.iter().map(|peer| peer.command.join(" ")).collect()
     }
 

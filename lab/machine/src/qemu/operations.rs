@@ -18,10 +18,10 @@
 use std::{iter::Peekable, str::Lines};
 
 use anyhow::{Context, Result, bail, ensure};
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Role, Unit};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 
-use super::{Source, agreement, chip::Chip, stream::Stream};
-use crate::Start;
+use super::Qemu;
+use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
 /// The most bytes that a benchmark may print.
@@ -38,14 +38,14 @@ const FEWEST: usize = 40;
 /// # Errors
 /// The benchmark cannot be built or started, ends with an error, or prints what it should not.
 pub fn run(
-    chip: &Chip,
-    image: &Source,
+    qemu: &Qemu<'_>,
     start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let Qemu { chip, image, agreements, .. } = qemu;
     let kernel = image.kernel();
-    let mut stream = Stream::begin(kernel, start.request)?;
-    let has_slices = start.request.split(' ').any(|word| word == "slices=yes");
+    let mut stream = StreamBuilder::begin(kernel, start.request)?;
+    let has_slices = start.request.has("slices", "yes");
     let Some(benchmark) = image.operations(has_slices) else {
         return sink(&stream.refuse("this kernel has no benchmark of its own for this chip")?);
     };
@@ -60,12 +60,16 @@ pub fn run(
         child::run(&mut command, chip.program, start.limit, start.stop, sink)
     };
     let what = format!("{kernel}@{} {}", chip.name, start.request);
-    agreement::run(&file, &what, once, &mut |bytes| {
-        output.extend_from_slice(bytes);
-        ensure!(output.len() <= MAX_OUTPUT, "the benchmark prints more than {MAX_OUTPUT} bytes");
-        Ok(())
-    })
-    .with_context(|| last_line(&output))?;
+    agreements
+        .run(&file, &what, once, &mut |bytes| {
+            output.extend_from_slice(bytes);
+            ensure!(
+                output.len() <= MAX_OUTPUT,
+                "the benchmark prints more than {MAX_OUTPUT} bytes"
+            );
+            Ok(())
+        })
+        .with_context(|| last_line(&output))?;
     let output = String::from_utf8(output).context("the benchmark prints no text")?;
     let Printed { operations, sizes, announced } = Printed::parse(&output)?;
     stream.send(&Record::Clock(Clock {
@@ -75,8 +79,8 @@ pub fn run(
     }))?;
     for Operation { name, samples } in &operations {
         let is_control = name.starts_with("control: ");
-        let role = if is_control { Role::Control } else { Role::Measured };
-        stream.series(role, name, Unit::Ticks, samples)?;
+        let series = if is_control { Series::control(name) } else { Series::measured(name) };
+        stream.values(series, samples)?;
     }
     for (name, bytes) in &sizes {
         stream.send(&Record::Figure { name, unit: "bytes", value: *bytes as f64 })?;

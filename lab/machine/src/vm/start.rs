@@ -17,7 +17,7 @@ use super::{
     architecture::Architecture,
     identity::Emulator,
     initramfs,
-    kernel::Flavour,
+    kernel::{Flavour, OwnKernel},
     options::Mode,
     port, programs,
     qmp::{self, Qmp},
@@ -47,12 +47,14 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Prepares the machine: fetches, builds, boots and saves everything that is not in the cache.
+    /// Prepares the machine with the flavour's kernel, or with `own` in its place: fetches, builds,
+    /// boots and saves everything that is not in the cache.
     ///
     /// # Errors
     /// If a file or program is missing or the boot fails; the message gives the remedy.
     pub fn ready(
         flavour: &Flavour,
+        own: Option<&OwnKernel>,
         mode: Mode,
         programs: &[String],
         stop: &AtomicBool,
@@ -63,7 +65,7 @@ impl Guest {
         let emulator = Emulator::find(architecture, stop)?;
         mode.check(architecture, &emulator)?;
         let cache = Cache::for_user()?;
-        let kernel = flavour.kernel(&cache, stop)?;
+        let kernel = flavour.kernel(own, &cache, stop)?;
         let mut initramfs = initramfs::archive(&program, &kernel.modules);
         if !programs.is_empty() {
             // The kernel unpacks concatenated archives.
@@ -159,7 +161,8 @@ impl Guest {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut qemu = self.qemu();
-        for (name, text) in [("request", Some(start.request)), ("program", command)] {
+        let request = start.request.to_string();
+        for (name, text) in [("request", Some(request.as_str())), ("program", command)] {
             let Some(text) = text else { continue };
             // A comma in an option is written twice.
             let text = text.replace(',', ",,");

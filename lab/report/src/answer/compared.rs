@@ -2,7 +2,7 @@
 //! how far it can be trusted, and the next step. `docs/compare.md` has the rules.
 
 use super::{
-    TITLE, reading,
+    Step, TITLE, reading,
     span::count,
     trust::{Trust, Verdict},
 };
@@ -27,14 +27,16 @@ const MOST: usize = 200;
 const DOUBT: &str = "in doubt: ";
 const IN_TURN: &str = "in turn decides: ";
 
+/// The gain of a step that settles an undecided statistic.
+const UNDECIDED: &str = "an answer to what is undecided";
+
 /// The answer of a comparison.
 pub struct Compared {
     pub title: String,
     /// The verdict in a few words, as `better tail, worse median`.
     pub verdict: &'static str,
     pub trust: Trust,
-    /// What to do next.
-    pub next: Vec<String>,
+    pub next: Vec<Step>,
 }
 
 impl Compared {
@@ -226,14 +228,7 @@ fn greatest(lines: &[Line], slower: bool) -> Option<String> {
     } else {
         format!("by {}", size(ratio))
     };
-    Some(format!("{words} {} in {}", one.at, name(line)))
-}
-
-/// The name of a series, without that of the series where it is the experiment's.
-fn name(line: &Line) -> String {
-    let series = if line.series == line.experiment { "" } else { &line.series };
-    let words = [line.experiment.as_str(), &line.case, series];
-    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    Some(format!("{words} {} in {}", one.at, line.title()))
 }
 
 // Option::filter passes a reference.
@@ -412,30 +407,32 @@ fn few_samples(judged: &[&Line]) -> Option<Verdict> {
     has_tail.then(|| Verdict::bad(format!("{samples} samples a repetition"), &[words]))
 }
 
-fn next(comparison: &Comparison) -> Vec<String> {
+/// The next steps, three at most.
+fn next(comparison: &Comparison) -> Vec<Step> {
     let mut next = Vec::new();
     let reasons = comparison.lines.iter().flat_map(|line| &line.reasons);
     let command = reasons.filter_map(|one| one.strip_prefix(IN_TURN)).next();
-    next.extend(command.map(|command| format!("measure in turn: {command}")));
+    next.extend(command.map(|command| Step::new("measure in turn", command)));
     if comparison.lines.len() == 1 && comparison.finding == Finding::Mixed {
         let (tail, median) = match verdict(comparison).starts_with("better tail") {
             true => ("B", "A"),
             false => ("A", "B"),
         };
-        next.push(format!("a deadline to meet: {tail}"));
-        next.push(format!("a short median: {median}"));
+        next.push(Step::new("a deadline to meet", tail));
+        next.push(Step::new("a short median", median));
     }
     let open = comparison.lines.iter().flat_map(|line| &line.statistics);
     let settled = open.filter_map(|one| one.settled_by).max();
     let settled = settled.filter(|number| *number <= MOST);
     if let (Some(number), true, None) = (settled, comparison.interleaved, command) {
-        next.push(format!("an answer to what is undecided: --repeat {number}"));
+        next.push(Step::new(UNDECIDED, format!("--repeat {number}")));
     } else if command.is_none() && !comparison.interleaved && settled.is_some() {
-        next.push("an answer to what is undecided: compare two variants, in turn".to_owned());
+        next.push(Step::new(UNDECIDED, "compare two variants, in turn"));
     }
     let is_worse = matches!(comparison.finding, Finding::Regression | Finding::Mixed);
     if is_worse && !comparison.interleaved {
-        next.push(format!("B's longest and their causes: chronoscope trace {}", comparison.b.name));
+        let command = format!("chronoscope trace {}", comparison.b.name);
+        next.push(Step::new("B's longest and their causes", command));
     }
     next.truncate(3);
     next
@@ -527,7 +524,7 @@ mod tests {
             history: &crate::comparison::History::default(),
             conditions: &[],
             look: None,
-            in_turn: |_, _| None,
+            in_turn: &|_, _| None,
         };
         let side = |name: &str| crate::comparison::Side {
             name: name.into(),

@@ -39,6 +39,8 @@ pub struct ListRow {
     pub status: Status,
     /// The share of its room that the value takes: 1 at the limit; `None` without a limit.
     pub share: Option<f64>,
+    /// The value may not be below its limit.
+    pub at_least: bool,
     /// The measured value as a multiple of the one that it is compared with.
     pub ratio: Option<f64>,
 }
@@ -118,6 +120,7 @@ pub fn limits(run: &Run) -> List {
             verdict: status.words().to_owned(),
             status,
             share: Some(one.share),
+            at_least: one.at_least,
             ratio: None,
         }
     };
@@ -178,7 +181,14 @@ fn beside(name: &str, case: &CaseResult, figure: &Published) -> Option<ListRow> 
         quotient.map_or_else(|| "–".to_owned(), ratio),
     ];
     let verdict = String::new();
-    Some(ListRow { cells, verdict, status: Status::Pass, share: None, ratio: quotient })
+    Some(ListRow {
+        cells,
+        verdict,
+        status: Status::Pass,
+        share: None,
+        at_least: false,
+        ratio: quotient,
+    })
 }
 
 /// The statistics of peers.
@@ -219,6 +229,7 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
             verdict: verdict.to_owned(),
             status,
             share: None,
+            at_least: false,
             ratio: ratio.map(|one| one.median),
         }
     });

@@ -15,7 +15,7 @@ pub mod span;
 pub mod terminal;
 pub mod trust;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use self::{
     latency::Latency,
@@ -42,8 +42,33 @@ pub struct Answer<'a> {
     pub also: Vec<String>,
     /// Limits that were missed and cases without a measurement, each with its reason.
     pub problems: Vec<Problem>,
-    /// Next steps for the reader.
-    pub next: Vec<String>,
+    pub next: Vec<Step>,
+}
+
+/// A next step for the reader.
+pub struct Step {
+    /// The gain, as `better digits`; may be empty.
+    pub gain: String,
+    pub action: String,
+}
+
+impl Step {
+    fn new(gain: &str, action: impl Into<String>) -> Self {
+        Self { gain: gain.to_owned(), action: action.into() }
+    }
+
+    /// A step in the words of a study: those before the first colon name the gain.
+    fn from_words(words: &str) -> Self {
+        let (gain, action) = words.split_once(": ").unwrap_or(("", words));
+        Self::new(gain, action)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.gain.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.gain, self.action)
+    }
 }
 
 /// The rows of an answer.
@@ -90,7 +115,7 @@ impl<'a> Answer<'a> {
         let title = title.unwrap_or_else(|| own_title(run, &rules, &body));
         let problems = problems(run, &body);
         let mut next = own_next(run);
-        next.extend(ruled.all(&rules.next));
+        next.extend(ruled.all(&rules.next).iter().map(|words| Step::from_words(words)));
         Self {
             context: context(run, &rules),
             title,
@@ -233,7 +258,7 @@ fn of_limits(run: &Run) -> String {
 
 fn of_published(list: &List) -> String {
     let count = list.rows.len();
-    let compared = list.rows.iter().filter(|row| row.cells.last().is_some_and(|one| one != "–"));
+    let compared = list.rows.iter().filter(|row| row.ratio.is_some());
     let all = span::count(count, "published figure");
     match compared.count() {
         0 => format!("{all} beside figures of other clocks: compare shapes, not sizes"),
@@ -299,13 +324,13 @@ fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
 }
 
 /// The next steps that follow from the run itself: what would raise its trust.
-fn own_next(run: &Run) -> Vec<String> {
+fn own_next(run: &Run) -> Vec<Step> {
     let on_this_host = run.cases.iter().any(|case| case.target.ends_with("@host"));
     let measured = run.cases.iter().any(CaseResult::is_proven);
     let trusted = Trust::of(run).verdicts.iter().all(|verdict| verdict.good);
     let mut next = Vec::new();
     if on_this_host && measured && !trusted {
-        next.push("better digits: an idle machine, chronoscope doctor".to_owned());
+        next.push(Step::new("better digits", "an idle machine, chronoscope doctor"));
     }
     next
 }

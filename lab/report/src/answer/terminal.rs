@@ -2,7 +2,7 @@
 //! Columns and rows that do not fit are dropped in a fixed order, and named.
 
 use super::{
-    Answer, Body, Problem,
+    Answer, Body, Problem, Step,
     latency::Latency,
     list::List,
     ranking::{Column, Ranking, cell},
@@ -173,8 +173,7 @@ fn trust(answer: &Answer<'_>, width: usize) -> Vec<Line> {
 
 /// The steps that follow, and the commands for the rest, in two lines at most.
 fn next(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
-    let mut steps = answer.next.clone();
-    steps.truncate(3);
+    let mut steps: Vec<String> = answer.next.iter().take(3).map(Step::to_string).collect();
     steps.push(format!("all figures: {}, why: --explain", screen.again("--full")));
     let mut lines: Vec<String> = Vec::new();
     for step in steps.iter().map(|step| format!("→ {step}")) {

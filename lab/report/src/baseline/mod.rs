@@ -78,7 +78,7 @@ impl Baseline {
     pub fn of(run: &Run, judge: &Judge) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
         let history = History::default();
-        let how = how(judge, 0.0, &history, |_, _| None);
+        let how = how(judge, 0.0, &history, &|_, _| None);
         for (key, label, case) in cases(run) {
             let itself = Pair { label, a: case, b: case };
             for line in comparison::compare(&[itself], &how) {
@@ -129,7 +129,12 @@ impl Baseline {
 
 /// How a check compares: the run and the baseline are of different times, and a baseline knows no
 /// conditions.
-pub fn how<'a>(judge: &'a Judge, threshold: f64, history: &'a History, in_turn: InTurn) -> How<'a> {
+pub fn how<'a>(
+    judge: &'a Judge,
+    threshold: f64,
+    history: &'a History,
+    in_turn: InTurn<'a>,
+) -> How<'a> {
     How { interleaved: false, threshold, judge, history, conditions: &[], look: None, in_turn }
 }
 
@@ -302,7 +307,7 @@ mod tests {
     }
 
     fn check(baseline: &Baseline, run: &Run) -> Check {
-        baseline.check(run, &how(&usual(), 0.05, &quiet(run), |_, _| None))
+        baseline.check(run, &how(&usual(), 0.05, &quiet(run), &|_, _| None))
     }
 
     fn findings(baseline: &Baseline, run: &Run) -> Vec<Finding> {
@@ -335,7 +340,7 @@ mod tests {
             if !baseline.series.is_empty() {
                 prop_assert_eq!(&parse(&text).unwrap(), &baseline);
             }
-            let check = baseline.check(&run, &how(&usual(), threshold, &History::default(), |_, _| None));
+            let check = baseline.check(&run, &how(&usual(), threshold, &History::default(), &|_, _| None));
             let harmless = |line: &Line| line.finding.status(false) == Status::Pass;
             prop_assert!(check.lines.iter().all(harmless), "{:?}", check.lines);
             prop_assert!(check.vanished.is_empty());

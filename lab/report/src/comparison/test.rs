@@ -77,7 +77,15 @@ fn judged(
     conditions: &[String],
 ) -> Vec<Line> {
     let judge = &Judge::read(statistics).unwrap();
-    let how = How { interleaved, threshold: 0.05, judge, history, conditions, look: None, in_turn };
+    let how = How {
+        interleaved,
+        threshold: 0.05,
+        judge,
+        history,
+        conditions,
+        look: None,
+        in_turn: &in_turn,
+    };
     compare(&[Pair { label: "l".to_owned(), a, b }], &how)
 }
 

@@ -1,14 +1,18 @@
 //! The first screen of a run's page: the answer, with one picture that carries it. Text is HTML and
 //! geometry is percent, so that one markup serves wide screens and phones.
 
+use std::{collections::BTreeSet, ops::Range};
+
+use maud::{Markup, html};
+
 use super::{
     picture,
-    text::{escape, steps},
+    plot::{bar, dot, label},
 };
 use crate::{
-    answer::Answer, answer::Body, answer::Problem, answer::elsewhere, answer::latency::Latency,
-    answer::list::Limited, answer::list::List, answer::list::ListRow, answer::list::limited,
-    answer::ranking::Column, answer::ranking::Ranking, answer::ranking::Row,
+    answer::Answer, answer::Body, answer::Problem, answer::Step, answer::elsewhere,
+    answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
+    answer::list::limited, answer::ranking::Column, answer::ranking::Ranking, answer::ranking::Row,
     answer::ranking::amount_of, answer::ranking::cell, answer::ranking::is_best, answer::rule,
     answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
@@ -34,104 +38,151 @@ const BESIDE: usize = 6;
 const BARS: usize = 10;
 
 /// The title of a run's page, and its first screen.
-pub fn html(run: &Run) -> (String, String) {
+pub fn answer(run: &Run) -> (String, Markup) {
     let answer = Answer::of(run);
-    let kick = kicker(&answer.context);
-    let picture = match &answer.body {
-        Body::Latencies(rows) => latencies(rows),
-        Body::Ranking(ranking) => beside_limits(run, self::ranking(ranking)),
-        Body::List(list) => pictured(run, list),
-        Body::Nothing => String::new(),
+    let body = html! {
+        @match &answer.body {
+            Body::Latencies(rows) => (latencies(rows)),
+            Body::Ranking(ranking) => (beside_limits(run, &self::ranking(ranking))),
+            Body::List(list) => (pictured(run, list)),
+            Body::Nothing => {},
+        }
+        @for line in &answer.also { p.cap { (line) } }
+        (problems(&answer.problems))
     };
-    let also: String =
-        answer.also.iter().map(|line| format!("<p class=\"cap\">{}</p>\n", escape(line))).collect();
-    let section = format!(
-        "<section class=\"answer\">\n<p class=\"kick\">{kick}</p>\n<h1>{}</h1>\n{}{picture}{also}{}{}</section>\n",
-        escape(&answer.title).replace('–', "\u{2060}–\u{2060}"),
-        trust(&answer.trust),
-        problems(&answer.problems),
-        steps(&answer.next),
-    );
-    (answer.title, section)
+    let Answer { context, title, trust, next, .. } = &answer;
+    let screen = first_screen(context, title, trust, &body, next);
+    (answer.title, screen)
+}
+
+/// The first screen of a page: the question and its context, the finding as the title, the trust in
+/// it, the picture, and the next steps.
+pub fn first_screen(
+    context: &[String],
+    title: &str,
+    trust: &Trust,
+    body: &Markup,
+    next: &[Step],
+) -> Markup {
+    html! {
+        section.answer {
+            p.kick {
+                @if let [question, rest @ ..] = context {
+                    (question)
+                    // For wide screens only.
+                    span.hw { @for part in rest { " · " (part) } }
+                }
+            }
+            h1 { (title.replace('–', "\u{2060}–\u{2060}")) }
+            (self::trust(trust))
+            (body)
+            @if !next.is_empty() {
+                div.next {
+                    @for Step { gain, action } in next.iter().take(3) {
+                        p {
+                            @if gain.is_empty() { "→ " } @else { b { "→ " (gain) ":" } " " }
+                            (action)
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A list with the pictures that the rules ask for: the stacked bars first, then the curves; the
 /// list stays only where one of them is missing. Without a picture, ratios are drawn.
-fn pictured(run: &Run, list: &List) -> String {
-    let (sweep, stack) = picture::pictures(run, &rules(run));
-    let first = match (stack.is_empty(), sweep.is_empty()) {
-        (true, true) => return picture::ratios(list).unwrap_or_else(|| self::list(list)),
-        (false, false) => return two(&stack, &sweep),
-        (true, false) => sweep,
-        (false, true) => stack,
-    };
-    two(&first, &self::list(list))
+fn pictured(run: &Run, list: &List) -> Markup {
+    match picture::pictures(run, &rules(run)) {
+        (None, None) => picture::ratios(list).unwrap_or_else(|| self::list(list)),
+        (Some(sweep), Some(stack)) => two(&stack, &sweep),
+        (Some(one), None) | (None, Some(one)) => two(&one, &self::list(list)),
+    }
 }
 
 /// Two parts side by side, or below each other on a narrow screen.
-fn two(main: &str, side: &str) -> String {
-    format!("<div class=\"two on\"><div>\n{main}</div><div>\n{side}</div></div>\n")
+fn two(main: &Markup, side: &Markup) -> Markup {
+    html! {
+        div class="two on" { div { (main) } div { (side) } }
+    }
 }
 
 /// A ranking with the limits that have the least room. On a narrow screen the limits come first.
-fn beside_limits(run: &Run, ranking: String) -> String {
-    let subject = rules(run).subject.to_string();
+fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
+    let rules = rules(run);
     let limits = limited(run);
-    if limits.is_empty() || subject.is_empty() {
-        return ranking;
+    if limits.is_empty() || rules.subject.is_empty() {
+        return html! { (ranking) };
     }
     let missed = limits.iter().filter(|one| !one.held).count();
     let (sign, class, word) = if missed == 0 { ("✓", "good", "No") } else { ("!", "bad", "Yes") };
-    let rows: String = limits
-        .iter()
-        .take(NEAREST)
-        .map(|one| {
-            let class = if one.held { "room" } else { "room far" };
-            let class = if one.at_least { format!("{class} least") } else { class.to_owned() };
-            format!(
-                "<div class=\"near\"><span class=\"l\">{}</span><span class=\"{class}\"><i style=\"width:{:.0}%\"></i></span><span class=\"n\">{}</span></div>\n",
-                escape(&name_of(run, one)),
-                one.share.clamp(0.0, 1.0) * 100.0,
-                of_room(one),
-            )
-        })
-        .collect();
-    format!(
-        "<div class=\"two rank\"><div>\n{ranking}</div><div class=\"limits\">\n<h2>Did {} get slower?</h2>\n\
-         <p><b class=\"{class}\">{sign} {word}:</b> {missed} of {} missed.</p>\n<p class=\"cap\">Nearest to their limits</p>\n{rows}{}</div></div>\n",
-        escape(&subject),
-        span::count(limits.len(), "limit"),
-        beside(run),
-    )
+    html! {
+        div class="two rank" {
+            div { (ranking) }
+            div.limits {
+                h2 { "Did " (*rules.subject) " get slower?" }
+                p {
+                    b class=(class) { (sign) " " (word) ":" }
+                    " " (missed) " of " (span::count(limits.len(), "limit")) " missed."
+                }
+                p.cap { "Nearest to their limits" }
+                @for one in limits.iter().take(NEAREST) {
+                    div.near {
+                        span.l { (name_of(run, one)) }
+                        (room(one.share, !one.held, one.at_least))
+                        span.n { (of_room(one)) }
+                    }
+                }
+                (beside(run))
+            }
+        }
+    }
+}
+
+/// The share of its room that a value takes, as a bar. A bound from below has its room at the right.
+fn room(share: f64, missed: bool, at_least: bool) -> Markup {
+    let width = share.clamp(0.0, 1.0) * 100.0;
+    html! {
+        span.room.far[missed].least[at_least] { i style=(format!("width:{width:.0}%")) {} }
+    }
 }
 
 /// The figures of the machine that the rules name beside the ranked one, as a small table; empty
 /// without one.
-fn beside(run: &Run) -> String {
+fn beside(run: &Run) -> Markup {
     let rules = rules(run);
-    let Some(ranking) = Ranking::beside(run, &rules) else { return String::new() };
+    let Some(ranking) = Ranking::beside(run, &rules) else { return Markup::default() };
     let kernels = ranking.kernels();
     let timed = || ranking.rows.iter().filter(|row| row.timed);
-    let Some(unit) = timed().map(|row| &*row.unit).next() else { return String::new() };
-    let heads: String =
-        kernels.iter().map(|kernel| format!("<th>{}</th>", escape(kernel))).collect();
-    let cell = |row: &Row, kernel: &str| match ranking.least(row, kernel) {
-        None => "<td>–</td>".to_owned(),
-        Some(value) if kernel != &*rules.floor && row.best(&ranking.columns) == Some(value) => {
-            format!("<td><b>{}</b></td>", amount_of(value))
+    let Some(first) = timed().next() else { return Markup::default() };
+    let is_best = |row: &Row, kernel: &str, value: f64| {
+        kernel != &*rules.floor && row.best(&ranking.columns) == Some(value)
+    };
+    html! {
+        div.hw {
+            h2 { "In " (first.unit) }
+            p.cap { (*rules.beside) "; never ranked against the others" }
+            table.side {
+                tr { th {} @for kernel in &kernels { th { (kernel) } } }
+                @for row in timed().take(BESIDE) {
+                    tr {
+                        th { (row.name) }
+                        @for kernel in &kernels {
+                            td {
+                                @match ranking.least(row, kernel) {
+                                    None => "–",
+                                    Some(value) if is_best(row, kernel, value) => {
+                                        b { (amount_of(value)) }
+                                    }
+                                    Some(value) => (amount_of(value)),
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        Some(value) => format!("<td>{}</td>", amount_of(value)),
-    };
-    let row = |row: &Row| {
-        let cells: String = kernels.iter().map(|kernel| cell(row, kernel)).collect();
-        format!("<tr><th>{}</th>{cells}</tr>\n", escape(&row.name))
-    };
-    format!(
-        "<div class=\"hw\"><h2>In {unit}</h2>\n<p class=\"cap\">{}; never ranked against the others</p>\n\
-         <table class=\"side\">\n<tr><th></th>{heads}</tr>\n{}</table></div>\n",
-        escape(&rules.beside),
-        timed().take(BESIDE).map(row).collect::<String>(),
-    )
+    }
 }
 
 /// The name of a limit: that of the row of its case, or else experiment, label and statistic.
@@ -146,11 +197,14 @@ fn name_of(run: &Run, one: &Limited<'_>) -> String {
 }
 
 /// A value and its limit, or the share where both are long.
-fn of_room(one: &Limited<'_>) -> String {
-    if one.value.max(one.bound) >= 1e5 {
-        return format!("<b>{:.2}</b>\u{a0}%", one.share * 100.0);
+fn of_room(one: &Limited<'_>) -> Markup {
+    html! {
+        @if one.value.max(one.bound) >= 1e5 {
+            b { (format!("{:.2}", one.share * 100.0)) } "\u{a0}%"
+        } @else {
+            b { (grouped(one.value)) } " of " (grouped(one.bound))
+        }
     }
-    format!("<b>{}</b> of {}", escape(&grouped(one.value)), escape(&grouped(one.bound)))
 }
 
 /// The size of a run in words: its cases and experiments.
@@ -162,44 +216,39 @@ pub fn count(run: &Run) -> String {
     format!("{cases}, {}", span::count(experiments.len(), "experiment"))
 }
 
-/// The question; the rest is for wide screens.
-pub fn kicker(parts: &[String]) -> String {
-    let Some((question, rest)) = parts.split_first() else { return String::new() };
-    let rest: String = rest.iter().map(|part| format!(" · {}", escape(part))).collect();
-    format!("{}<span class=\"hw\">{rest}</span>", escape(question))
-}
-
-pub fn trust(trust: &Trust) -> String {
-    let mut text = String::new();
-    for verdict in &trust.verdicts {
-        let (sign, class) = if verdict.good { ("✓", "good") } else { ("!", "doubt") };
-        let (end, reasons) = match verdict.reasons.as_str() {
-            "" => (".", String::new()),
-            reasons => (":", format!(" {}.", escape(reasons))),
-        };
-        text.push_str(&format!(
-            "<b class=\"{class}\">{sign} {}{end}</b>{reasons} ",
-            escape(&verdict.head)
-        ));
+fn trust(trust: &Trust) -> Markup {
+    let unbroken = |text: &str| text.replace(" %", "\u{a0}%");
+    let rest = unbroken(&trust.rest.join(" "));
+    html! {
+        @if !trust.verdicts.is_empty() || !rest.is_empty() {
+            p.trust {
+                @for (index, verdict) in trust.verdicts.iter().enumerate() {
+                    @let (sign, class) = if verdict.good { ("✓", "good") } else { ("!", "doubt") };
+                    @if index > 0 { " " }
+                    b class=(class) {
+                        (sign) " " (unbroken(&verdict.head))
+                        @if verdict.reasons.is_empty() { "." } @else { ":" }
+                    }
+                    @if !verdict.reasons.is_empty() { " " (unbroken(&verdict.reasons)) "." }
+                }
+                @if !trust.verdicts.is_empty() && !rest.is_empty() { " " }
+                (rest)
+            }
+        }
     }
-    let rest = escape(&trust.rest.join(" "));
-    let text = (text + &rest).replace(" %", "\u{a0}%");
-    if text.is_empty() { text } else { format!("<p class=\"trust\">{}</p>\n", text.trim()) }
 }
 
-fn problems(problems: &[Problem]) -> String {
+fn problems(problems: &[Problem]) -> Markup {
     let bad = |problem: &&Problem| problem.status.is_some_and(|status| status != Status::Pass);
     let all: Vec<&Problem> = problems.iter().filter(bad).collect();
-    if all.is_empty() {
-        return String::new();
+    html! {
+        @if !all.is_empty() {
+            ul.missed {
+                @for problem in all.iter().take(PROBLEMS) { li { (problem.words()) } }
+                @if all.len() > PROBLEMS { li { (all.len() - PROBLEMS) " more below" } }
+            }
+        }
     }
-    let line = |problem: &&Problem| format!("<li>{}</li>\n", escape(&problem.words()));
-    let lines: String = all.iter().take(PROBLEMS).map(line).collect();
-    let more = match all.len().saturating_sub(PROBLEMS) {
-        0 => String::new(),
-        more => format!("<li>{more} more below</li>\n"),
-    };
-    format!("<ul class=\"missed\">\n{lines}{more}</ul>\n")
 }
 
 /// The axis of latencies: whole decades of the unit that most rows have.
@@ -210,7 +259,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(rows: &[Latency<'_>]) -> Option<Self> {
+    fn new(rows: &[Latency<'_>]) -> Option<Self> {
         let count = |unit| rows.iter().filter(|row| row.unit() == unit).count();
         let unit = rows.iter().map(Latency::unit).max_by_key(|unit| count(*unit))?;
         let values = || {
@@ -254,96 +303,105 @@ impl Axis {
     }
 
     /// The labels of the ticks: every other one on a narrow screen.
-    fn labels(&self) -> String {
-        let ticks = self.ticks();
-        let label = |(index, tick): (usize, &f64)| {
-            let value = 10_f64.powf(*tick);
+    fn labels(&self) -> Markup {
+        let text = |tick: f64| {
+            let value = 10_f64.powf(tick);
             let (name, size) = units::scale(value * 1.000_001, self.unit.name());
-            let name =
-                if self.unit == Unit::Nanoseconds { format!(" {name}") } else { String::new() };
-            let class = if index % 2 == 1 { "lab hw" } else { "lab" };
-            let at = (tick - self.low) / (self.high - self.low) * 100.0;
-            let shift = match at {
-                at if at < 0.1 => "0",
-                at if at > 99.9 => "-100%",
-                _ => "-50%",
-            };
             let number = value / size;
             let number =
                 if number < 0.95 { units::digits(number) } else { grouped(number.round()) };
-            format!(
-                "<span class=\"{class}\" style=\"left:{at:.2}%;transform:translateX({shift})\">{number}{name}</span>",
-            )
+            if self.unit == Unit::Nanoseconds { format!("{number} {name}") } else { number }
         };
-        ticks.iter().enumerate().map(label).collect()
+        html! {
+            @for (index, tick) in self.ticks().into_iter().enumerate() {
+                @let x = (tick - self.low) / (self.high - self.low) * 100.0;
+                @let shift = if x < 0.1 { "0" } else if x > 99.9 { "-100%" } else { "-50%" };
+                (label(if index % 2 == 1 { "lab hw" } else { "lab" }, x, shift, &text(tick)))
+            }
+        }
     }
 
     /// The grid below the marks: a line at each tick.
-    fn grid(&self) -> String {
+    fn grid(&self) -> Markup {
         let at = |tick: f64| (tick - self.low) / (self.high - self.low) * 1000.0;
         let line = |tick: f64| format!("M{0:.0} 0V10", at(tick));
         let path: String = self.ticks().into_iter().map(line).collect();
-        format!(
-            "<svg class=\"gr\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"{path}\" vector-effect=\"non-scaling-stroke\"/></svg>"
-        )
+        html! {
+            svg.gr viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
+                path d=(path) vector-effect="non-scaling-stroke" {}
+            }
+        }
     }
 }
 
-fn latencies(rows: &[Latency<'_>]) -> String {
+fn latencies(rows: &[Latency<'_>]) -> Markup {
     let (rows, left) = rows.split_at(rows.len().min(picture::ROWS));
-    let axis = Axis::of(rows);
+    let axis = Axis::new(rows);
     let references: Vec<Option<&elsewhere::Elsewhere>> =
         rows.iter().map(|row| elsewhere::of(row.case)).collect();
     let has = |mark: fn(&Latency<'_>) -> bool| rows.iter().any(mark);
-    let also = [
-        ("<i class=\"den\"></i> samples, logarithmic", has(|row| !row.series.histogram.is_empty())),
-        ("<i class=\"per\"></i> one period", has(|row| period(row).is_some())),
-        ("<b class=\"doubt\">*</b> perhaps the hypervisor’s", has(|row| row.stolen)),
-    ];
-    let also: String =
-        also.iter().filter(|(_, has)| *has).map(|(key, _)| format!(" {key}")).collect();
-    let key = format!(
-        "<p class=\"key\"><i class=\"p50\"></i> median, <i class=\"iv\"></i> of repetitions \
-         <i class=\"p99\"></i> p99 <i class=\"max\"></i> worst{also}</p>\n"
-    );
-    let head = format!(
-        "<div class=\"r axis\"><span></span><div class=\"k\">{}</div><span class=\"n\">median</span>\
-         <span class=\"n\">p99</span><span class=\"n\">worst</span><span class=\"e\">elsewhere</span></div>\n",
-        axis.as_ref().map_or_else(String::new, Axis::labels)
-    );
-    let mut text = format!("<div class=\"rows\">\n{key}{head}");
-    let mut before = "";
-    let mut groups = 0;
-    let mut folded = false;
-    for (index, (row, elsewhere)) in rows.iter().zip(&references).enumerate() {
-        let is_new = row.group != before && !row.group.is_empty();
-        groups += usize::from(is_new);
-        if !folded
-            && rows.len() > index + 1
-            && (is_new && groups > GROUPS || index >= picture::NARROW_ROWS)
-        {
-            folded = true;
-            text.push_str(&more(&rows[index..]));
+    let fold = fold(rows);
+    let part = |range: Range<usize>| {
+        html! {
+            @for index in range {
+                @if begins_group(rows, index) { p.g { (rows[index].group) } }
+                (latency(&rows[index], axis.as_ref(), references[index]))
+            }
         }
-        if is_new {
-            text.push_str(&format!("<p class=\"g\">{}</p>\n", escape(&row.group)));
+    };
+    html! {
+        div.rows {
+            p.key {
+                i.p50 {} " median, " i.iv {} " of repetitions " i.p99 {} " p99 " i.max {} " worst"
+                @if has(|row| !row.series.histogram.is_empty()) {
+                    " " i.den {} " samples, logarithmic"
+                }
+                @if has(|row| period(row).is_some()) { " " i.per {} " one period" }
+                @if has(|row| row.stolen) { " " b.doubt { "*" } " perhaps the hypervisor’s" }
+            }
+            div class="r axis" {
+                span {}
+                div.k { @if let Some(axis) = &axis { (axis.labels()) } }
+                span.n { "median" }
+                span.n { "p99" }
+                span.n { "worst" }
+                span.e { "elsewhere" }
+            }
+            (part(0..fold))
+            @if fold < rows.len() {
+                (picture::switch(rows.len() - fold, &groups(&rows[fold..])))
+                div.later { (part(fold..rows.len())) }
+            }
+            (picture::left_out(left.len()))
         }
-        before = &row.group;
-        text.push_str(&latency(row, axis.as_ref(), *elsewhere));
+        (sources(&references))
     }
-    text.push_str(if folded { "</div>\n" } else { "" });
-    text.push_str(&picture::left_out(left.len()));
-    text.push_str("</div>\n");
-    text + &sources(&references)
 }
 
-/// The switch with which a phone shows the remaining rows, and the beginning of their part.
-fn more(rows: &[Latency<'_>]) -> String {
+/// Returns whether a group begins with the row at `index`.
+fn begins_group(rows: &[Latency<'_>], index: usize) -> bool {
+    let before = if index > 0 { &*rows[index - 1].group } else { "" };
+    rows[index].group != before && !rows[index].group.is_empty()
+}
+
+/// The index of the first row that a phone shows only with a switch; their number if it shows all.
+fn fold(rows: &[Latency<'_>]) -> usize {
+    let mut groups = 0;
+    let is_later = |index: &usize| {
+        let begins = begins_group(rows, *index);
+        groups += usize::from(begins);
+        let is_last = index + 1 == rows.len();
+        !is_last && (begins && groups > GROUPS || *index >= picture::NARROW_ROWS)
+    };
+    (0..rows.len()).find(is_later).unwrap_or(rows.len())
+}
+
+/// The groups of rows, as `: delay, period`; empty without groups.
+fn groups(rows: &[Latency<'_>]) -> String {
     let mut groups: Vec<&str> = rows.iter().map(|row| &*row.group).collect();
     groups.dedup();
     groups.retain(|group| !group.is_empty());
-    let of = if groups.is_empty() { String::new() } else { format!(": {}", groups.join(", ")) };
-    picture::switch(rows.len(), &of) + "<div class=\"later\">\n"
+    if groups.is_empty() { String::new() } else { format!(": {}", groups.join(", ")) }
 }
 
 /// The period of a periodic task in ns.
@@ -354,7 +412,7 @@ fn period(row: &Latency<'_>) -> Option<f64> {
 }
 
 /// The distribution of a row's samples: bars of a tenth of a decade, with logarithmic heights.
-fn density(row: &Latency<'_>, axis: &Axis) -> String {
+fn density(row: &Latency<'_>, axis: &Axis) -> Markup {
     let count = ((axis.high - axis.low) * BARS as f64).ceil() as usize;
     let mut bins = vec![0_u64; count.clamp(1, 200)];
     for (value, samples) in &row.series.histogram {
@@ -368,7 +426,7 @@ fn density(row: &Latency<'_>, axis: &Axis) -> String {
     let height = |samples: u64| (samples as f64).ln_1p();
     let most = bins.iter().copied().map(height).fold(0.0, f64::max);
     if most <= 0.0 {
-        return String::new();
+        return Markup::default();
     }
     let bar = |(index, samples): (usize, &u64)| {
         let high = height(*samples) / most * 10.0;
@@ -376,64 +434,57 @@ fn density(row: &Latency<'_>, axis: &Axis) -> String {
     };
     let path: String =
         bins.iter().enumerate().filter(|(_, samples)| **samples > 0).map(bar).collect();
-    format!(
-        "<svg class=\"den\" viewBox=\"0 0 {} 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"{path}\"/></svg>",
-        bins.len()
-    )
+    html! {
+        svg.den viewBox={ "0 0 " (bins.len()) " 10" } preserveAspectRatio="none" aria-hidden="true" {
+            path d=(path) {}
+        }
+    }
 }
 
 fn latency(
     row: &Latency<'_>,
     axis: Option<&Axis>,
     elsewhere: Option<&elsewhere::Elsewhere>,
-) -> String {
+) -> Markup {
     let [p50, p99, worst] = row.values().map(|value| number(value, row.unit(), row.exact));
-    let star = if row.stolen { "<b class=\"doubt\">*</b>" } else { "" };
-    let marks = axis
-        .filter(|axis| axis.unit == row.unit())
-        .map_or_else(String::new, |axis| marks(row, axis, elsewhere));
-    let class = if row.contrast { "r contrast" } else { "r" };
-    let elsewhere = elsewhere.map_or_else(String::new, |one| one.words());
-    format!(
-        "<div class=\"{class}\"><span class=\"l\">{}</span><div class=\"k\">{marks}</div>\
-         <b class=\"n\">{p50}</b><span class=\"n\">{p99}</span><span class=\"n\">{worst}{star}</span>\
-         <span class=\"e\">{}</span></div>\n",
-        escape(&row.name),
-        escape(&elsewhere),
-    )
+    html! {
+        div.r.contrast[row.contrast] {
+            span.l { (row.name) }
+            div.k {
+                @if let Some(axis) = axis.filter(|axis| axis.unit == row.unit()) {
+                    (marks(row, axis, elsewhere))
+                }
+            }
+            b.n { (p50) }
+            span.n { (p99) }
+            span.n { (worst) @if row.stolen { b.doubt { "*" } } }
+            span.e { @if let Some(elsewhere) = elsewhere { (elsewhere.words()) } }
+        }
+    }
 }
 
-fn marks(row: &Latency<'_>, axis: &Axis, elsewhere: Option<&elsewhere::Elsewhere>) -> String {
-    let at = |value: Option<f64>| value.and_then(|value| axis.at(value));
-    let [p50, p99, worst] = row.values().map(at);
-    let bar = |class: &str, from: f64, to: f64| {
-        let (from, to) = (from.clamp(0.0, 100.0), to.clamp(0.0, 100.0));
-        let width = (to - from).max(0.0);
-        format!("<i class=\"{class}\" style=\"left:{from:.2}%;width:{width:.2}%\"></i>")
-    };
-    let mark = |class: &str, at: f64| format!("<i class=\"{class}\" style=\"left:{at:.2}%\"></i>");
-    let mut text = axis.grid() + &density(row, axis);
-    let period = period(row).and_then(|period| axis.at(period));
-    text.extend(period.filter(|at| (0.0..=100.0).contains(at)).map(|at| mark("per", at)));
-    if let Some((from, to)) =
-        elsewhere.and_then(|one| Some((axis.at(one.low())?, axis.at(one.high())?)))
-        && from >= 0.0
-        && to <= 100.0
-    {
-        text.push_str(&bar("ref", from, to));
-    }
-    if let Some((from, to)) = p50.zip(worst) {
-        text.push_str(&bar("line", from, to));
-    }
+fn marks(row: &Latency<'_>, axis: &Axis, elsewhere: Option<&elsewhere::Elsewhere>) -> Markup {
+    let [p50, p99, worst] = row.values().map(|value| value.and_then(|value| axis.at(value)));
+    let is_inside = |at: &f64| (0.0..=100.0).contains(at);
+    let period = period(row).and_then(|period| axis.at(period)).filter(is_inside);
+    let reference = elsewhere
+        .and_then(|one| Some((axis.at(one.low())?, axis.at(one.high())?)))
+        .filter(|(from, to)| *from >= 0.0 && *to <= 100.0);
     let medians = row.series.by_repetition.iter().filter_map(|one| axis.at(one.p50));
     let ends = medians.fold(None, |ends: Option<(f64, f64)>, one| {
         Some(ends.map_or((one, one), |(low, high)| (low.min(one), high.max(one))))
     });
-    text.extend(ends.map(|(low, high)| bar("iv", low, high)));
-    text.extend(worst.map(|at| mark(if row.stolen { "max st" } else { "max" }, at)));
-    text.extend(p99.map(|at| mark("p99", at)));
-    text.extend(p50.map(|at| mark("p50", at)));
-    text
+    html! {
+        (axis.grid())
+        (density(row, axis))
+        @if let Some(at) = period { (dot("per", at)) }
+        @if let Some((from, to)) = reference { (bar("ref", from, to)) }
+        @if let Some((from, to)) = p50.zip(worst) { (bar("line", from, to)) }
+        @if let Some((low, high)) = ends { (bar("iv", low, high)) }
+        @if let Some(at) = worst { (dot(if row.stolen { "max st" } else { "max" }, at)) }
+        @if let Some(at) = p99 { (dot("p99", at)) }
+        @if let Some(at) = p50 { (dot("p50", at)) }
+    }
 }
 
 /// A number of a row with its unit.
@@ -447,161 +498,147 @@ fn number(value: Option<f64>, unit: Unit, exact: bool) -> String {
 }
 
 /// The line with the sources of reference values; empty without any.
-fn sources(references: &[Option<&elsewhere::Elsewhere>]) -> String {
+fn sources(references: &[Option<&elsewhere::Elsewhere>]) -> Markup {
     let each = references.iter().flatten().flat_map(|one| one.source.split("; "));
-    let mut known: Vec<String> = each.map(str::to_owned).collect();
-    known.sort();
-    known.dedup();
-    if known.is_empty() {
-        return String::new();
+    let known: Vec<&str> = each.collect::<BTreeSet<_>>().into_iter().collect();
+    html! {
+        @if !known.is_empty() {
+            p class="cap hw" {
+                "Elsewhere (bars at the foot): " (known.join("; ")) ". Each by its own definition."
+            }
+        }
     }
-    format!(
-        "<p class=\"cap hw\">Elsewhere (bars at the foot): {}. Each by its own definition.</p>\n",
-        escape(&known.join("; "))
-    )
 }
 
-fn ranking(ranking: &Ranking) -> String {
+fn ranking(ranking: &Ranking) -> Markup {
     let unit = ranking.rows.iter().find(|row| row.timed).map_or("", |row| &*row.unit);
-    let unit = if unit.is_empty() || unit == "ns" { String::new() } else { format!(" in {unit}") };
-    let heads: String = ranking.columns.iter().map(column).collect();
-    let mut before = "";
-    let rows: String = ranking
-        .rows
-        .iter()
-        .map(|row| {
-            let group = (row.group != before).then_some(&*row.group);
-            before = &row.group;
-            operation(row, &ranking.columns, group)
-        })
-        .collect();
     let has_groups = ranking.rows.iter().any(|row| !row.group.is_empty());
-    let groups = if has_groups { " gs" } else { "" };
-    format!(
-        "<h2>Cost against the best of each row</h2>\n<p class=\"cap\">Bar: the ratio, logarithmic, full at 8\u{a0}×; small: amounts{unit}. Columns from best to worst.</p>\n\
-         <div class=\"ranking fl{groups}\" style=\"--n:{};--m:{}\">\n<div class=\"m\"><span></span>{heads}</div>\n{rows}</div>\n",
-        ranking.columns.len(),
-        ranking.columns.iter().filter(|column| !column.floor).count(),
-    )
+    let kernels = ranking.columns.iter().filter(|column| !column.floor).count();
+    let style = format!("--n:{};--m:{kernels}", ranking.columns.len());
+    html! {
+        h2 { "Cost against the best of each row" }
+        p.cap {
+            "Bar: the ratio, logarithmic, full at 8\u{a0}×; small: amounts"
+            @if !unit.is_empty() && unit != "ns" { " in " (unit) }
+            ". Columns from best to worst."
+        }
+        div.ranking.fl.gs[has_groups] style=(style) {
+            div.m { span {} @for one in &ranking.columns { (column(one)) } }
+            @for (index, row) in ranking.rows.iter().enumerate() {
+                @let before = if index > 0 { &*ranking.rows[index - 1].group } else { "" };
+                (operation(row, &ranking.columns, (row.group != before).then_some(&*row.group)))
+            }
+        }
+    }
 }
 
-fn column(column: &Column) -> String {
-    let kind = match (column.floor, column.several) {
-        (true, _) => "floor",
-        (false, _) if column.kind.is_empty() => "",
-        (false, _) if column.kind == "process" => "processes",
-        (false, _) => &format!("{}s", column.kind),
-    };
-    let class = if column.floor { "h floor" } else { "h" };
-    format!("<b class=\"{class}\">{}<small>{}</small></b>", escape(&column.kernel), escape(kind))
+fn column(column: &Column) -> Markup {
+    html! {
+        b.h.floor[column.floor] {
+            (column.kernel)
+            small {
+                @match column.kind.as_str() {
+                    _ if column.floor => "floor",
+                    "" => {},
+                    "process" => "processes",
+                    kind => { (kind) "s" }
+                }
+            }
+        }
+    }
 }
 
 /// A row of a ranking. `group` is the word of the group that begins with it; `None` in the middle of
 /// a group.
-fn operation(row: &Row, columns: &[Column], group: Option<&str>) -> String {
+fn operation(row: &Row, columns: &[Column], group: Option<&str>) -> Markup {
     let best = row.best(columns);
-    let cells = row.values.iter().zip(columns).map(|(value, column)| {
-        let text = cell(*value, best, column.floor);
-        let ratio = value.zip(best).filter(|(_, best)| *best > 0.0 && !column.floor);
-        let ratio = ratio.map(|(value, best)| value / best).filter(|ratio| ratio.is_finite());
-        let class = match (column.floor, ratio) {
-            (true, _) => "c none floor",
-            (_, None) if *value == Some(0.0) => "c best",
-            (_, None) => "c none",
-            (_, Some(ratio)) if is_best(ratio, 1.0) => "c best",
-            (_, Some(ratio)) if ratio > FULL => "c far",
-            (_, Some(_)) => "c",
-        };
-        let width =
-            ratio.map_or(0.0, |ratio| (ratio.log2() / FULL.log2() * 100.0).clamp(0.0, 100.0));
-        let (text, small) = match ratio {
-            Some(ratio) if is_best(ratio, 1.0) => ("best".to_owned(), value.map(amount_of)),
-            Some(_) => (text, value.map(amount_of)),
-            None => (text, None),
-        };
-        let small = small.map_or_else(String::new, |small| format!("<small>{small}</small>"));
-        format!(
-            "<span class=\"{class}\"><b>{}</b>{small}<i style=\"width:{width:.0}%\"></i></span>",
-            escape(&text)
-        )
-    });
-    format!(
-        "<div class=\"m{}\"><span class=\"l\"><b class=\"hw\">{}</b>{}</span>{}</div>\n",
-        if group.is_none() { " in" } else { "" },
-        escape(group.unwrap_or_default()),
-        escape(&row.name),
-        cells.collect::<String>()
-    )
+    html! {
+        div.m.in[group.is_none()] {
+            span.l { b.hw { (group.unwrap_or_default()) } (row.name) }
+            @for (value, column) in row.values.iter().zip(columns) {
+                (ratio(*value, best, column.floor))
+            }
+        }
+    }
+}
+
+/// The cell of a ranking: the ratio to the best of the row with its bar, and the amount.
+fn ratio(value: Option<f64>, best: Option<f64>, floor: bool) -> Markup {
+    let text = cell(value, best, floor);
+    let ratio = value.zip(best).filter(|(_, best)| *best > 0.0 && !floor);
+    let ratio = ratio.map(|(value, best)| value / best).filter(|ratio| ratio.is_finite());
+    let class = match (floor, ratio) {
+        (true, _) => "c none floor",
+        (_, None) if value == Some(0.0) => "c best",
+        (_, None) => "c none",
+        (_, Some(ratio)) if is_best(ratio, 1.0) => "c best",
+        (_, Some(ratio)) if ratio > FULL => "c far",
+        (_, Some(_)) => "c",
+    };
+    let width = ratio.map_or(0.0, |ratio| (ratio.log2() / FULL.log2() * 100.0).clamp(0.0, 100.0));
+    html! {
+        span class=(class) {
+            b { @if ratio.is_some_and(|ratio| is_best(ratio, 1.0)) { "best" } @else { (text) } }
+            @if let Some((value, _)) = value.zip(ratio) { small { (amount_of(value)) } }
+            i style=(format!("width:{width:.0}%")) {}
+        }
+    }
 }
 
 /// A list without the columns that say nothing, and with a unit that all rows of a column share in
 /// its head.
-fn list(list: &List) -> String {
+fn list(list: &List) -> Markup {
     let bars = list.rows.iter().any(|row| row.share.is_some());
     let verdicts = list.rows.iter().any(|row| !row.verdict.is_empty());
+    let says = |row: &ListRow, index: usize| row.cells.get(index).is_some_and(|cell| cell != "–");
     let columns: Vec<usize> = (0..list.head.len())
-        .filter(|index| {
-            let says = |row: &ListRow| row.cells.get(*index).is_some_and(|cell| cell != "–");
-            list.rows.iter().any(says)
-        })
+        .filter(|index| list.rows.iter().any(|row| says(row, *index)))
         .collect();
-    let mut head: String = columns
-        .iter()
-        .map(|index| match list.unit(*index) {
-            Some(unit) => format!("<th>{}, {unit}</th>", escape(list.head[*index])),
-            None => format!("<th>{}</th>", escape(list.head[*index])),
-        })
-        .collect();
-    if bars {
-        head.push_str("<th class=\"hw\">of its room</th>");
-    }
-    if verdicts {
-        head.push_str("<th></th>");
-    }
-    let cells = |row: &ListRow| -> String {
-        let cell = |index: &usize| format!("<td>{}</td>", escape(list.cell(row, *index)));
-        columns.iter().map(cell).collect()
-    };
     let (shown, left) = list.rows.split_at(list.rows.len().min(picture::ROWS));
     let (first, later) = shown.split_at(shown.len().min(picture::NARROW_ROWS));
-    let rows = |rows: &[ListRow]| -> String {
-        rows.iter().map(|row| list_row(row, cells(row), bars, verdicts)).collect()
+    let rows = |rows: &[ListRow]| {
+        html! {
+            @for row in rows {
+                tr {
+                    @for index in &columns { td { (list.cell(row, *index)) } }
+                    @if bars { td.hw { (room_of(row)) } }
+                    @if verdicts { td { (verdict(row)) } }
+                }
+            }
+        }
     };
-    let body = rows(first);
-    let table = |body: &str| {
-        format!(
-            "<table class=\"list\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>\n"
-        )
+    let table = html! {
+        table.list {
+            thead {
+                tr {
+                    @for index in &columns {
+                        th {
+                            (list.head[*index])
+                            @if let Some(unit) = list.unit(*index) { ", " (unit) }
+                        }
+                    }
+                    @if bars { th.hw { "of its room" } }
+                    @if verdicts { th {} }
+                }
+            }
+            tbody { (rows(first)) }
+            @if !later.is_empty() { tbody.later { (rows(later)) } }
+        }
     };
-    if later.is_empty() {
-        return table(&body);
+    html! {
+        @if later.is_empty() { (table) } @else {
+            div { (picture::switch(later.len(), "")) (table) (picture::left_out(left.len())) }
+        }
     }
-    let switch = picture::switch(later.len(), "");
-    let later = format!("{body}</tbody><tbody class=\"later\">\n{}", rows(later));
-    format!("<div>\n{switch}{}{}</div>\n", table(&later), picture::left_out(left.len()))
 }
 
-fn list_row(row: &ListRow, mut cells: String, bars: bool, verdicts: bool) -> String {
-    let bad = row.status != Status::Pass;
-    if bars {
-        let width = row.share.map_or(0.0, |share| share.clamp(0.0, 1.0) * 100.0);
-        // A bound from below has its room at the right.
-        let least = row.cells.last().is_some_and(|bound| bound.starts_with('≥'));
-        let class = match (bad, least) {
-            (true, false) => "room far",
-            (true, true) => "room far least",
-            (false, false) => "room",
-            (false, true) => "room least",
-        };
-        cells.push_str(&format!("<td class=\"hw\"><span class=\"{class}\"><i style=\"width:{width:.0}%\"></i></span></td>"));
+fn room_of(row: &ListRow) -> Markup {
+    room(row.share.unwrap_or(0.0), row.status != Status::Pass, row.at_least)
+}
+
+fn verdict(row: &ListRow) -> Markup {
+    let (sign, class) = if row.status == Status::Pass { ("✓", "good") } else { ("✗", "bad") };
+    html! {
+        @if !row.verdict.is_empty() { b class=(class) { (sign) " " (row.verdict) } }
     }
-    if verdicts {
-        let (sign, class) = if bad { ("✗", "bad") } else { ("✓", "good") };
-        let verdict = match row.verdict.as_str() {
-            "" => String::new(),
-            words => format!("<b class=\"{class}\">{sign} {}</b>", escape(words)),
-        };
-        cells.push_str(&format!("<td>{verdict}</td>"));
-    }
-    format!("<tr>{cells}</tr>\n")
 }

@@ -3,22 +3,18 @@
 //! a limit for it.
 
 use super::{
-    figure::Figure,
-    frame::{self, Axis, RIGHT},
+    figure::{Figure, parts},
+    frame::{Axis, Label, RIGHT, ROWS_LEFT, ROWS_X, draw_rows},
     panel::{Panel, Subject},
     scale::Scale,
-    svg::{Anchor, Svg, text_width, wrap},
     text::joined,
 };
-use chronoscope_run::{CaseResult, Domain, FigureResult, Published};
+use chronoscope_run::{CaseResult, Domain, FigureResult, Published, label::Part};
 use chronoscope_units::{OneLine, show};
 
 /// Most rows of a chart; further rows continue in the next one.
 const MAX_ROWS: usize = 16;
 
-const ROW_HEIGHT: f64 = 32.0;
-const LINE_HEIGHT: f64 = 13.0;
-const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
 /// A row of the chart: a measured figure with its limits, or a published one.
@@ -78,8 +74,8 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         .filter(|(_, case, figure)| figure.value.is_finite() && has_reference(case, figure))
         .collect();
     let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
-        let words =
-            [*subject, case.target.as_str()].into_iter().chain(case.label.split_whitespace());
+        let words = [*subject, case.target.as_str()];
+        let words = words.into_iter().chain(case.label.parts().map(Part::text));
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
     let common: Vec<String> = match measured.split_first() {
@@ -110,16 +106,10 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         return Vec::new();
     }
     let all: Vec<f64> = rows.iter().flat_map(Row::values).collect();
-    let scale = Scale::fitting(all.into_iter(), LEFT, RIGHT - 4.0);
-    let pages = rows.len().div_ceil(MAX_ROWS);
-    let part = |index: usize| {
-        if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() }
-    };
-    let title = |index: usize| format!("{experiment}: {number}{}", part(index));
-    rows.chunks(MAX_ROWS)
-        .enumerate()
-        .map(|(index, rows)| figure(title(index), number, rows, &scale, &measured))
-        .collect()
+    let scale = Scale::fitting(all.into_iter(), ROWS_X);
+    parts(rows.chunks(MAX_ROWS), |rows, part| {
+        figure(format!("{experiment}: {number}{part}"), number, rows, &scale, &measured)
+    })
 }
 
 /// The published figures that may share an axis with a measured one: same name, same unit, and no
@@ -155,44 +145,36 @@ fn figure(
     measured: &[(&str, &CaseResult, &FigureResult)],
 ) -> Figure {
     let unit = measured.first().map_or("", |(_, _, figure)| figure.unit.as_str());
-    let lines = |row: &Row<'_>| {
-        let (name, value) = row.label();
-        wrap(&name, RIGHT - LEFT - text_width(&show(value, unit)) - 10.0)
-    };
-    let height = |row: &Row<'_>| ROW_HEIGHT + LINE_HEIGHT * (lines(row).len() - 1) as f64;
-    let base = TOP + rows.iter().map(height).sum::<f64>();
-    let mut svg = Svg::new(base + 38.0);
-    frame::x_axis(&mut svg, &Axis::of(*scale, number, unit), LEFT, base, TOP);
-    svg.line("axis", [LEFT, base], [RIGHT, base]);
+    let labels: Vec<Label> = rows
+        .iter()
+        .map(|row| {
+            let (name, value) = row.label();
+            Label::new(&name, show(value, unit))
+        })
+        .collect();
+    let base = TOP + labels.iter().map(Label::height).sum::<f64>();
+    let mut svg = draw_rows(&Axis::new(*scale, number, unit), TOP, base);
+    svg.line("axis", [ROWS_LEFT, base], [RIGHT, base]);
     let (mut table, mut notes) = (Vec::new(), Vec::<String>::new());
-    let mut bottom = TOP;
-    for row in rows {
-        let top = bottom;
-        bottom += height(row);
-        let middle = bottom - 11.0;
+    let mut top = TOP;
+    for (row, label) in rows.iter().zip(&labels) {
         let (name, value) = row.label();
-        let class = match row {
+        match row {
             Row::Measured { name, figure, limits } => {
+                let middle = label.draw(&mut svg, "row", top);
+                let range = [figure.min, figure.max].map(|end| [scale.at(end), middle]);
                 if figure.min < figure.max {
-                    svg.line(
-                        "range",
-                        [scale.at(figure.min), middle],
-                        [scale.at(figure.max), middle],
-                    );
+                    svg.line("range", range[0], range[1]);
                 }
                 for (which, limit) in limits {
                     let tip = format!("limit: {which} {}", show(*limit, unit));
                     svg.bar("limit-bar", [scale.at(*limit) - 1.0, middle - 6.0], [2.0, 12.0], &tip);
                 }
-                svg.mark(
-                    0,
-                    "c0",
-                    [scale.at(figure.value), middle],
-                    &format!("{name}: {}", show(figure.value, unit)),
-                );
-                "row"
+                let tip = format!("{name}: {}", show(figure.value, unit));
+                svg.mark(0, "c0", [scale.at(figure.value), middle], &tip);
             }
             Row::Published(figure) => {
+                let middle = label.draw(&mut svg, "row other", top);
                 let tip = format!("published: {}: {}", figure.on, show(figure.value, unit));
                 svg.mark(3, "hollow", [scale.at(figure.value), middle], &tip);
                 let note =
@@ -200,15 +182,10 @@ fn figure(
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
-                "row other"
             }
-        };
-        let value_text = show(value, unit);
-        for (index, line) in lines(row).iter().enumerate() {
-            svg.text(class, [LEFT, top + 12.0 + LINE_HEIGHT * index as f64], Anchor::Start, line);
         }
-        svg.text(class, [RIGHT, top + 12.0], Anchor::End, &value_text);
-        table.push(vec![name, value_text]);
+        top += label.height();
+        table.push(vec![name, show(value, unit)]);
     }
     if rows.iter().any(|row| matches!(row, Row::Measured { limits, .. } if !limits.is_empty())) {
         notes.insert(0, "┃ the limit that the study sets".to_owned());

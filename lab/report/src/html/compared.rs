@@ -1,12 +1,12 @@
 //! The first screen of a comparison's page: the finding as its title, one picture, the table of
 //! what was judged. One series is drawn rank by rank; several as bars with their intervals.
 
+use maud::{Markup, html};
+
 use super::{
-    answer::{kicker, trust},
-    plot::{at_end, line, mark, plot, ratio_ticks, tick},
-    scale::Scale,
-    text::{escape, steps},
-    trend::line_name,
+    answer::first_screen,
+    plot::{at_end, bar, dot, label, line, mark, plot, ratio_labels, ratio_ticks, tick},
+    scale::{Scale, tail},
 };
 use crate::{
     answer::compared::Compared, answer::compared::change, answer::compared::ends_of,
@@ -23,30 +23,28 @@ const BARS: usize = 12;
 const NARROW: f64 = 270.0;
 
 /// The title of a comparison's page, and its first screen.
-pub fn html(comparison: &Comparison) -> (String, String) {
+pub fn answer(comparison: &Comparison) -> (String, Markup) {
     let compared = Compared::of(comparison);
     let picture = match comparison.lines.as_slice() {
-        [line] => match &line.shift {
-            Some(shift) => ranks(shift, line),
-            None => bars(comparison),
-        },
+        [line] => {
+            let picture = match &line.shift {
+                Some(shift) => ranks(shift, line),
+                None => bars(comparison),
+            };
+            html! {
+                @if line.statistics.is_empty() { (picture) } @else {
+                    div.two {
+                        div { (picture) }
+                        div.vs { (table(line, &compared, comparison.threshold)) }
+                    }
+                }
+            }
+        }
         _ => bars(comparison),
     };
-    let picture = match comparison.lines.as_slice() {
-        [line] if !line.statistics.is_empty() => format!(
-            "<div class=\"two\"><div>\n{picture}</div>\n<div class=\"vs\">\n{}</div></div>\n",
-            table(line, &compared, comparison.threshold)
-        ),
-        _ => picture,
-    };
-    let next = steps(&compared.next);
-    let section = format!(
-        "<section class=\"answer\">\n<p class=\"kick\">{}</p>\n<h1>{}</h1>\n{}{picture}{next}</section>\n",
-        kicker(&context(comparison)),
-        escape(&compared.title).replace('–', "\u{2060}–\u{2060}"),
-        trust(&compared.trust),
-    );
-    (compared.title, section)
+    let Compared { title, trust, next, .. } = &compared;
+    let screen = first_screen(&context(comparison), title, trust, &picture, next);
+    (compared.title, screen)
 }
 
 /// The sides, the only case, and whether the sides took turns.
@@ -67,19 +65,24 @@ fn context(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The judged statistics of the only series.
-fn table(line: &Line, compared: &Compared, threshold: f64) -> String {
+fn table(line: &Line, compared: &Compared, threshold: f64) -> Markup {
     let unit = line.unit.filter(|unit| *unit != Unit::Nanoseconds);
-    let unit = unit.map_or_else(String::new, |unit| format!("{}; ", unit.name()));
-    let rows: String = line.statistics.iter().map(|one| row(line, one)).collect();
-    format!(
-        "<h2>Verdict: {}</h2>\n<p class=\"cap\">{unit}a change counts from {} %</p>\n\
-         <table class=\"sides\"><thead><tr><th></th><th>A</th><th>B</th><th>B against A</th><th class=\"hw\">95 %</th></tr></thead><tbody>\n{rows}</tbody></table>\n",
-        compared.verdict,
-        digits(threshold * 100.0),
-    )
+    html! {
+        h2 { "Verdict: " (compared.verdict) }
+        p.cap {
+            @if let Some(unit) = unit { (unit.name()) "; " }
+            "a change counts from " (digits(threshold * 100.0)) " %"
+        }
+        table.sides {
+            thead {
+                tr { th {} th { "A" } th { "B" } th { "B against A" } th.hw { "95 %" } }
+            }
+            tbody { @for one in &line.statistics { (row(line, one)) } }
+        }
+    }
 }
 
-fn row(line: &Line, one: &StatisticLine) -> String {
+fn row(line: &Line, one: &StatisticLine) -> Markup {
     let name = match one.statistic {
         "p50" => "median",
         "max" => "worst",
@@ -89,13 +92,15 @@ fn row(line: &Line, one: &StatisticLine) -> String {
     let figures = &one.figures;
     let ends = figures.interval.zip(figures.ratio);
     let ends = ends.and_then(|(ends, ratio)| ends_of(ratio, ends));
-    format!(
-        "<tr><td>{name}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"hw\">{}</td></tr>\n",
-        escape(&value(figures.a, line.unit)),
-        escape(&value(figures.b, line.unit)),
-        changed(one),
-        ends.map_or_else(|| "–".to_owned(), |text| escape(&text)),
-    )
+    html! {
+        tr {
+            td { (name) }
+            td { (value(figures.a, line.unit)) }
+            td { (value(figures.b, line.unit)) }
+            td { (changed(one)) }
+            td.hw { (ends.as_deref().unwrap_or("–")) }
+        }
+    }
 }
 
 /// A value with its unit where that changes from row to row.
@@ -108,14 +113,16 @@ fn value(value: Option<f64>, unit: Option<Unit>) -> String {
 }
 
 /// A change with its sign: muted where it does not count, with `?` where that is undecided.
-fn changed(one: &StatisticLine) -> String {
-    let Some(ratio) = one.figures.ratio else { return "–".to_owned() };
-    let words = escape(&change(ratio));
-    match one.finding {
-        Finding::Regression => format!("<b class=\"more\">▲ {words}</b>"),
-        Finding::Improvement => format!("<b class=\"less\">▼ {words}</b>"),
-        Finding::Pass => format!("<span class=\"soft\">{words}</span>"),
-        _ => format!("<span class=\"soft\">{words}&#160;?</span>"),
+fn changed(one: &StatisticLine) -> Markup {
+    let Some(ratio) = one.figures.ratio else { return html! { "–" } };
+    let words = change(ratio);
+    html! {
+        @match one.finding {
+            Finding::Regression => b.more { "▲ " (words) },
+            Finding::Improvement => b.less { "▼ " (words) },
+            Finding::Pass => span.soft { (words) },
+            _ => span.soft { (words) "\u{a0}?" },
+        }
     }
 }
 
@@ -126,16 +133,16 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(shift: &Shift) -> Self {
+    fn new(shift: &Shift) -> Self {
         let last = shift.ratios.last().map_or(0.5, |one| one.0);
         // Half a sample is beyond the longest one.
         let worst = 1.0 - 0.5 / shift.samples as f64;
-        Self { end: place(worst.max(last)).max(f64::MIN_POSITIVE) }
+        Self { end: tail(worst.max(last)).max(f64::MIN_POSITIVE) }
     }
 
     /// The position of a share in percent of the width.
     fn at(&self, share: f64) -> f64 {
-        (place(share) / self.end * 100.0).clamp(0.0, 100.0)
+        (tail(share) / self.end * 100.0).clamp(0.0, 100.0)
     }
 
     /// The ticks that do not touch each other on a phone; the ends first, then the median and p99.
@@ -166,45 +173,48 @@ impl Ranks {
         ticks
     }
 
-    fn labels(&self) -> String {
-        let label = |(name, at): (&str, f64)| {
-            let shift = if name == "worst" { "-100%" } else { "-50%" };
-            format!(
-                "<span class=\"lab\" style=\"left:{at:.2}%;transform:translateX({shift})\">{name}</span>"
-            )
-        };
-        let labels: String = self.ticks().into_iter().map(label).collect();
-        format!("<div class=\"xa\">{labels}</div>\n")
+    fn labels(&self) -> Markup {
+        html! {
+            div.xa {
+                @for (name, x) in self.ticks() {
+                    (label("lab", x, if name == "worst" { "-100%" } else { "-50%" }, name))
+                }
+            }
+        }
     }
 
-    fn grid(&self) -> String {
-        let lines = self.ticks().into_iter().filter(|(name, _)| *name != "worst");
-        lines.map(|(_, at)| line("grid", &[(at, 0.0), (at, 100.0)])).collect()
+    fn grid(&self) -> Markup {
+        html! {
+            @for (_, x) in self.ticks().into_iter().filter(|(name, _)| *name != "worst") {
+                (line("grid", &[(x, 0.0), (x, 100.0)]))
+            }
+        }
     }
-}
-
-/// The position of a share on the axis of ranks.
-fn place(share: f64) -> f64 {
-    -(1.0 - share).log10()
 }
 
 /// Quantiles of both sides, and below them their ratio, rank by rank.
-fn ranks(shift: &Shift, line: &Line) -> String {
-    let ranks = Ranks::of(shift);
+fn ranks(shift: &Shift, line: &Line) -> Markup {
+    let ranks = Ranks::new(shift);
     let intervals = intervals(line);
     let unit = match line.unit {
-        Some(Unit::Nanoseconds) | None => "time".to_owned(),
-        Some(unit) => unit.name().to_owned(),
+        Some(Unit::Nanoseconds) | None => "time",
+        Some(unit) => unit.name(),
     };
-    format!(
-        "<h2>{}</h2>\n<p class=\"cap\">{unit}, logarithmic, by rank, the tail stretched; <b class=\"more\">A dashed</b>, <b class=\"less\">B solid</b></p>\n{}\
-         <h2>B against A, rank by rank</h2>\n<p class=\"cap\">above the line B takes longer{}</p>\n{}{}",
-        escape(&line.name()),
-        quantiles(shift, line, &ranks),
-        if intervals.is_empty() { "" } else { "; bars: 95 %, as in the table" },
-        ratios(shift, &intervals, &ranks),
-        ranks.labels(),
-    )
+    html! {
+        h2 { (line.name()) }
+        p.cap {
+            (unit) ", logarithmic, by rank, the tail stretched; "
+            b.more { "A dashed" } ", " b.less { "B solid" }
+        }
+        (quantiles(shift, line, &ranks))
+        h2 { "B against A, rank by rank" }
+        p.cap {
+            "above the line B takes longer"
+            @if !intervals.is_empty() { "; bars: 95 %, as in the table" }
+        }
+        (ratios(shift, &intervals, &ranks))
+        (ranks.labels())
+    }
 }
 
 /// The intervals of the judged quantiles: the share of samples, and both ends of the ratio.
@@ -218,7 +228,7 @@ fn intervals(line: &Line) -> Vec<(f64, [f64; 2])> {
 }
 
 /// The curves of both sides.
-fn quantiles(shift: &Shift, of: &Line, ranks: &Ranks) -> String {
+fn quantiles(shift: &Shift, of: &Line, ranks: &Ranks) -> Markup {
     let ends = [shift.least, shift.worst].concat();
     let values = || {
         let all = shift.values.iter().flatten().chain(&ends).copied();
@@ -227,7 +237,7 @@ fn quantiles(shift: &Shift, of: &Line, ranks: &Ranks) -> String {
     let (low, high) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
     // Room for the label below the lower curve.
     let room = (high / low).powf(0.14).max(1.02);
-    let scale = Scale::log(low / room, high * room.sqrt(), 100.0, 0.0);
+    let scale = Scale::log(low / room, high * room.sqrt(), [100.0, 0.0]);
     let curve = |side: usize| -> Vec<(f64, f64)> {
         let least = (shift.least[side] > 0.0).then_some((0.0, shift.least[side]));
         let middle = shift
@@ -238,27 +248,31 @@ fn quantiles(shift: &Shift, of: &Line, ranks: &Ranks) -> String {
         let points = least.into_iter().chain(middle).chain([(100.0, shift.worst[side])]);
         points.map(|(x, value)| (x, scale.at(value))).collect()
     };
-    let mut paths = ranks.grid();
-    let mut labels = String::new();
-    for value in scale.ticks() {
-        let y = scale.at(value);
-        paths.push_str(&line("grid", &[(0.0, y), (100.0, y)]));
-        labels.push_str(&tick(y, &self::value(Some(value), of.unit)));
-    }
-    paths.push_str(&line("a", &curve(0)));
-    paths.push_str(&line("b", &curve(1)));
+    let paths = html! {
+        (ranks.grid())
+        @for value in scale.ticks() {
+            (line("grid", &[(0.0, scale.at(value)), (100.0, scale.at(value))]))
+        }
+        (line("a", &curve(0)))
+        (line("b", &curve(1)))
+    };
     let upper = usize::from(shift.worst[1] > shift.worst[0]);
-    for (side, class) in [(0, "more"), (1, "less")] {
-        let y = scale.at(shift.worst[side]);
-        labels.push_str(&mark(class, 100.0, y));
-        let text = format!("{} {}", ["A", "B"][side], value(Some(shift.worst[side]), of.unit));
-        labels.push_str(&at_end(class, y, side == upper, &text));
-    }
+    let labels = html! {
+        @for tick_value in scale.ticks() {
+            (tick(scale.at(tick_value), &value(Some(tick_value), of.unit)))
+        }
+        @for (side, name, class) in [(0, "A", "more"), (1, "B", "less")] {
+            @let y = scale.at(shift.worst[side]);
+            @let text = format!("{name} {}", value(Some(shift.worst[side]), of.unit));
+            (mark(class, 100.0, y))
+            (at_end(class, y, side == upper, &text))
+        }
+    };
     plot("t", &paths, &labels)
 }
 
 /// The ratio of the quantiles, and the intervals of those that are judged.
-fn ratios(shift: &Shift, intervals: &[(f64, [f64; 2])], ranks: &Ranks) -> String {
+fn ratios(shift: &Shift, intervals: &[(f64, [f64; 2])], ranks: &Ranks) -> Markup {
     let worst = shift.worst[1] / shift.worst[0];
     let worst = Some(worst).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let ends = intervals.iter().flat_map(|(_, ends)| *ends);
@@ -268,27 +282,30 @@ fn ratios(shift: &Shift, intervals: &[(f64, [f64; 2])], ranks: &Ranks) -> String
     };
     let (low, high) = (all().fold(1.0 / 1.1, f64::min), all().fold(1.1, f64::max));
     let room = (high / low).powf(0.12);
-    let scale = Scale::log(low / room, high * room, 100.0, 0.0);
-    let mut paths = ranks.grid();
-    let mut labels = String::new();
-    for ratio in ratio_ticks(&scale, 16.0) {
-        let y = scale.at(ratio);
-        let class = if ratio == 1.0 { "equal" } else { "grid" };
-        paths.push_str(&line(class, &[(0.0, y), (100.0, y)]));
-        labels.push_str(&tick(y, &change(ratio)));
-    }
-    for (share, [low, high]) in intervals {
-        let x = ranks.at(*share);
-        paths.push_str(&line("iv", &[(x, scale.at(*low)), (x, scale.at(*high))]));
-    }
-    let mut points: Vec<(f64, f64)> =
-        shift.ratios.iter().map(|(share, ratio)| (ranks.at(*share), scale.at(*ratio))).collect();
-    points.extend(worst.map(|ratio| (100.0, scale.at(ratio))));
-    paths.push_str(&line("b", &points));
-    if let Some(ratio) = worst {
-        labels.push_str(&mark("less", 100.0, scale.at(ratio)));
-        labels.push_str(&at_end("", scale.at(ratio), true, &change(ratio)));
-    }
+    let scale = Scale::log(low / room, high * room, [100.0, 0.0]);
+    let ticks = ratio_ticks(&scale, 16.0);
+    let middle = shift.ratios.iter().map(|(share, ratio)| (ranks.at(*share), scale.at(*ratio)));
+    let points: Vec<(f64, f64)> =
+        middle.chain(worst.map(|ratio| (100.0, scale.at(ratio)))).collect();
+    let paths = html! {
+        (ranks.grid())
+        @for ratio in &ticks {
+            @let class = if *ratio == 1.0 { "equal" } else { "grid" };
+            (line(class, &[(0.0, scale.at(*ratio)), (100.0, scale.at(*ratio))]))
+        }
+        @for (share, [low, high]) in intervals {
+            @let x = ranks.at(*share);
+            (line("iv", &[(x, scale.at(*low)), (x, scale.at(*high))]))
+        }
+        (line("b", &points))
+    };
+    let labels = html! {
+        @for ratio in &ticks { (tick(scale.at(*ratio), &change(*ratio))) }
+        @if let Some(ratio) = worst {
+            (mark("less", 100.0, scale.at(ratio)))
+            (at_end("", scale.at(ratio), true, &change(ratio)))
+        }
+    };
     plot("d", &paths, &labels)
 }
 
@@ -301,10 +318,13 @@ fn headline(line: &Line) -> Option<&StatisticLine> {
     changed.max_by(|one, other| reach(one).total_cmp(&reach(other))).or(line.statistics.first())
 }
 
+/// A series with the statistic that stands for it, and the ratio of that.
+type Bar<'a> = (&'a Line, &'a StatisticLine, f64);
+
 /// Bars of ratios with their intervals: one a series, sorted; those that are equal or undecided are
 /// folded.
-fn bars(comparison: &Comparison) -> String {
-    let mut rows: Vec<(&Line, &StatisticLine, f64)> = comparison
+fn bars(comparison: &Comparison) -> Markup {
+    let mut rows: Vec<Bar<'_>> = comparison
         .lines
         .iter()
         .filter_map(|line| {
@@ -314,7 +334,7 @@ fn bars(comparison: &Comparison) -> String {
         })
         .collect();
     if rows.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     rows.sort_by(|one, other| other.2.total_cmp(&one.2));
     let ends = rows.iter().flat_map(|(_, one, ratio)| {
@@ -325,75 +345,65 @@ fn bars(comparison: &Comparison) -> String {
     let threshold = comparison.threshold;
     let low = usable.iter().copied().fold(1.0 / (1.0 + threshold) / 1.02, f64::min);
     let high = usable.iter().copied().fold((1.0 + threshold) * 1.02, f64::max);
-    let scale = Scale::log(low, high, 0.0, 100.0);
-    let all = rows.iter().collect::<Vec<_>>();
-    let changed = |row: &&(&Line, &StatisticLine, f64)| {
-        matches!(row.1.finding, Finding::Regression | Finding::Improvement)
-    };
+    let scale = Scale::log(low, high, [0.0, 100.0]);
+    let all = rows.len();
+    let changed =
+        |row: &Bar<'_>| matches!(row.1.finding, Finding::Regression | Finding::Improvement);
     let (shown, rest): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|row| rows.len() <= BARS || changed(row));
-    let (equal, undecided): (Vec<_>, Vec<_>) = rest
-        .into_iter()
-        .partition(|row: &&(&Line, &StatisticLine, f64)| row.0.finding == Finding::Pass);
+        rows.into_iter().partition(|row| all <= BARS || changed(row));
+    let (equal, undecided): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|row| row.0.finding == Finding::Pass);
     let (first, more) = shown.split_at(shown.len().min(BARS));
-    let html = |rows: &[&(&Line, &StatisticLine, f64)]| -> String {
-        rows.iter().map(|(line, one, ratio)| bar(line, one, *ratio, &scale, threshold)).collect()
-    };
-    let folded = |rows: &[&(&Line, &StatisticLine, f64)], words: &str| match rows.len() {
-        0 => String::new(),
-        number => {
-            format!("<details><summary>{number} {words}</summary>\n{}</details>\n", html(rows))
+    let html =
+        |rows: &[Bar<'_>]| html! { @for row in rows { (ratio_bar(row, &scale, threshold)) } };
+    html! {
+        div.bars {
+            @if !first.is_empty() {
+                p.cap {
+                    "B against A: the statistic of each series that changed most; line: 95 %, band: \
+                     changes that do not count, ?: undecided"
+                }
+                div class="q axis" {
+                    span {}
+                    div.k { (ratio_labels(&scale, change)) }
+                    span.n { "A" }
+                    span.n { "B" }
+                    span.n { "B against A" }
+                }
+            }
+            (html(first))
+            @for (rows, words) in
+                [(more, "more that changed"), (&equal, "equal"), (&undecided, "undecided")]
+            {
+                @if !rows.is_empty() {
+                    details { summary { (rows.len()) " " (words) } (html(rows)) }
+                }
+            }
         }
-    };
-    let ticks: String = ratio_ticks(&scale, 24.0)
-        .into_iter()
-        .map(|ratio| (ratio, scale.at(ratio)))
-        .map(|(ratio, at)| {
-            let shift = if at < 12.0 { "0" } else if at > 88.0 { "-100%" } else { "-50%" };
-            format!("<span class=\"lab\" style=\"left:{at:.2}%;transform:translateX({shift})\">{}</span>", escape(&change(ratio)))
-        })
-        .collect();
-    let head = match first {
-        [] => String::new(),
-        _ => format!(
-            "<p class=\"cap\">B against A: the statistic of each series that changed most; line: 95 %, band: changes that do not count, ?: undecided</p>\n\
-             <div class=\"q axis\"><span></span><div class=\"k\">{ticks}</div><span class=\"n\">A</span><span class=\"n\">B</span><span class=\"n\">B against A</span></div>\n"
-        ),
-    };
-    format!(
-        "<div class=\"bars\">\n{head}{}{}{}{}</div>\n",
-        html(first),
-        folded(more, "more that changed"),
-        folded(&equal, "equal"),
-        folded(&undecided, "undecided"),
-    )
+    }
 }
 
-fn bar(line: &Line, one: &StatisticLine, ratio: f64, scale: &Scale, threshold: f64) -> String {
-    let span = |class: &str, low: f64, high: f64| {
-        let (from, to) = (scale.at(low), scale.at(high));
-        format!(
-            "<i class=\"{class}\" style=\"left:{from:.2}%;width:{:.2}%\"></i>",
-            (to - from).max(0.0)
-        )
-    };
+fn ratio_bar((line, one, ratio): &Bar<'_>, scale: &Scale, threshold: f64) -> Markup {
+    let between = |class: &str, low: f64, high: f64| bar(class, scale.at(low), scale.at(high));
     let class = match one.finding {
         Finding::Regression => "q up",
         Finding::Improvement => "q down",
         _ => "q",
     };
-    let mut marks = span("within", 1.0 / (1.0 + threshold), 1.0 + threshold);
-    marks.push_str(&format!("<i class=\"one\" style=\"left:{:.2}%\"></i>", scale.at(1.0)));
-    marks.push_str(&span("to", ratio.min(1.0), ratio.max(1.0)));
     let ends = one.figures.interval.filter(|ends| ends.low > 0.0 && ends.high.is_finite());
-    marks.extend(ends.map(|ends| span("ci", ends.low, ends.high)));
-    marks.push_str(&format!("<i class=\"dot\" style=\"left:{:.2}%\"></i>", scale.at(ratio)));
-    format!(
-        "<div class=\"{class}\"><span class=\"l\">{} <small>{}</small></span><div class=\"k\">{marks}</div><span class=\"n\">{}</span><span class=\"n\">{}</span><span class=\"n\">{}</span></div>\n",
-        escape(&line_name(line)),
-        one.statistic,
-        escape(&value(one.figures.a, line.unit)),
-        escape(&value(one.figures.b, line.unit)),
-        changed(one),
-    )
+    html! {
+        div class=(class) {
+            span.l { (line.title()) " " small { (one.statistic) } }
+            div.k {
+                (between("within", 1.0 / (1.0 + threshold), 1.0 + threshold))
+                (dot("one", scale.at(1.0)))
+                (between("to", ratio.min(1.0), ratio.max(1.0)))
+                @if let Some(ends) = ends { (between("ci", ends.low, ends.high)) }
+                (dot("dot", scale.at(*ratio)))
+            }
+            span.n { (value(one.figures.a, line.unit)) }
+            span.n { (value(one.figures.b, line.unit)) }
+            span.n { (changed(one)) }
+        }
+    }
 }

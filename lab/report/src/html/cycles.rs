@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::{
     cases::ProvenCase,
-    figure::Figure,
-    frame::{Axis, RIGHT, number, x_axis},
+    figure::{self, Figure, note_left_out},
+    frame::{Axis, RIGHT, ROWS_LEFT as LEFT, ROWS_X, draw_rows, number},
     ranges::BOLD,
     scale::Scale,
     svg::{Anchor, SHAPES, Svg, fit, text_width},
@@ -24,7 +24,6 @@ const MAX_CHARTS: usize = 4;
 /// Most rows of a case in the table of numbers.
 const MAX_ROWS: usize = 12;
 
-const LEFT: f64 = 8.0;
 const LINE: f64 = 15.0;
 const BAR: f64 = 16.0;
 
@@ -42,20 +41,15 @@ pub fn figures(cases: &[ProvenCase<'_>]) -> Vec<Figure> {
     profiled.sort_by_key(|(shown, _)| cases.iter().position(|other| other.label == shown.label));
     let all = profiled.len();
     profiled.truncate(CASES_PER_CHART * MAX_CHARTS);
-    let styles = Styles::of(&profiled);
+    let styles = Styles::new(&profiled);
     let most =
         profiled.iter().map(|(_, cycles)| per_sample(cycles.total, cycles)).fold(0.0, f64::max);
-    let scale = Scale::linear(0.0, most, LEFT, RIGHT - 4.0);
-    let count = profiled.len().div_ceil(CASES_PER_CHART);
-    let part = |index: usize| {
-        if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() }
-    };
-    let pages = profiled.chunks(CASES_PER_CHART).enumerate();
-    let mut figures: Vec<Figure> =
-        pages.map(|(index, page)| figure(page, &scale, &styles, &part(index))).collect();
-    if let (Some(last), true) = (figures.last_mut(), all > profiled.len()) {
-        last.notes.push(format!("The first {} of {all} cases are drawn.", profiled.len()));
-    }
+    let scale = Scale::linear(0.0, most, ROWS_X);
+    let pages = profiled.chunks(CASES_PER_CHART);
+    let mut figures = figure::parts(pages, |page, part| figure(page, &scale, &styles, part));
+    let drawn = profiled.len();
+    let note = format!("The first {drawn} of {all} cases are drawn.");
+    note_left_out(&mut figures, drawn, all, &note);
     figures
 }
 
@@ -63,8 +57,7 @@ fn figure(page: &[Profiled<'_>], scale: &Scale, styles: &Styles<'_>, part: &str)
     let lines = |cycles: &Cycles| parts(cycles).len() as f64;
     let height = |cycles: &Cycles| LINE + BAR + LINE * lines(cycles) + 14.0;
     let base: f64 = page.iter().map(|(_, cycles)| height(cycles)).sum();
-    let mut svg = Svg::new(base + 38.0);
-    x_axis(&mut svg, &Axis::of(*scale, "cycles while D0 was high", ""), LEFT, base, 0.0);
+    let mut svg = draw_rows(&Axis::new(*scale, "cycles while D0 was high", ""), 0.0, base);
     let mut rows = Vec::new();
     let mut top = 0.0;
     for (shown, cycles) in page {
@@ -163,7 +156,7 @@ const COLOURS: usize = 8;
 impl<'a> Styles<'a> {
     /// Assigns colours greedily, to the functions of most cases first. A function gets the colour
     /// used least within its cases, and among those the colour used least overall.
-    fn of(profiled: &[Profiled<'a>]) -> Self {
+    fn new(profiled: &[Profiled<'a>]) -> Self {
         let named =
             |cycles: &'a Cycles| cycles.rows.iter().take(MAX_NAMED).map(|row| row.name.as_str());
         let mut counts: Vec<(&'a str, usize)> = Vec::new();

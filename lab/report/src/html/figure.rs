@@ -1,9 +1,8 @@
 //! A chart on the page: picture, legend, caption, notes, and its numbers as a table.
 
-use super::{
-    svg::SHAPES,
-    text::{escape, table},
-};
+use maud::{Markup, html};
+
+use super::{svg::SHAPES, text::table};
 
 /// The parts of a chart, ready to be placed on a page.
 #[derive(Default)]
@@ -15,7 +14,7 @@ pub struct Figure {
     pub reading: String,
     /// Clock, control, evidence and number of samples.
     pub facts: String,
-    pub svg: String,
+    pub svg: Markup,
     /// The names of the drawn series, in the order of colours and shapes.
     pub legend: Vec<String>,
     /// Published figures, and other footnotes.
@@ -26,51 +25,58 @@ pub struct Figure {
 }
 
 impl Figure {
-    pub fn html(&self) -> String {
-        let legend: String = self
-            .legend
-            .iter()
-            .enumerate()
-            .map(|(index, name)| {
-                format!(
-                    "<li class=\"c{}\"><i>{}</i> {}</li>",
-                    index % 8,
-                    SHAPES[index % 7],
-                    escape(name)
-                )
-            })
-            .collect();
-        let legend = if legend.is_empty() {
-            legend
-        } else {
-            format!("<ul class=\"legend\">{legend}</ul>\n")
-        };
-        let notes: String = self
-            .notes
-            .iter()
-            .map(|note| format!("<p class=\"note\">{}</p>\n", escape(note)))
-            .collect();
-        let numbers = if self.rows.is_empty() {
-            String::new()
-        } else {
-            format!(
-                "<details><summary>numbers</summary>\n{}</details>\n",
-                table("numbers", &self.header, &self.rows)
-            )
-        };
-        let reading = if self.reading.is_empty() {
-            String::new()
-        } else {
-            format!("<p>{}</p>\n", escape(&self.reading))
-        };
-        format!(
-            "<figure class=\"chart\" data-kind=\"{}\">\n<h4>{}</h4>\n{}{legend}<figcaption>{reading}<p class=\"facts\">{}</p>\n\
-             {notes}</figcaption>\n{numbers}</figure>\n",
-            self.kind,
-            escape(&self.title),
-            self.svg,
-            // Lines break between facts only.
-            escape(&self.facts.replace("n = ", "n\u{a0}=\u{a0}")),
-        )
+    pub fn html(&self) -> Markup {
+        html! {
+            figure.chart data-kind=(self.kind) {
+                h4 { (self.title) }
+                (self.svg)
+                @if !self.legend.is_empty() {
+                    ul.legend {
+                        @for (index, name) in self.legend.iter().enumerate() {
+                            li class={ "c" (index % 8) } { i { (SHAPES[index % 7]) } " " (name) }
+                        }
+                    }
+                }
+                figcaption {
+                    @if !self.reading.is_empty() { p { (self.reading) } }
+                    // Lines break between facts only.
+                    p.facts { (self.facts.replace("n = ", "n\u{a0}=\u{a0}")) }
+                    @for note in &self.notes { p.note { (note) } }
+                }
+                @if !self.rows.is_empty() {
+                    details {
+                        summary { "numbers" }
+                        (table("numbers", &self.header, &self.rows))
+                    }
+                }
+            }
+        }
     }
+}
+
+/// The charts of several pages. The title of each names its part, as ` (1 of 3)`, where there are
+/// several.
+pub fn parts<P>(
+    pages: impl ExactSizeIterator<Item = P>,
+    figure: impl Fn(P, &str) -> Figure,
+) -> Vec<Figure> {
+    let count = pages.len();
+    let part = |index: usize| match count {
+        1 => String::new(),
+        count => format!(" ({index} of {count})"),
+    };
+    pages.zip(1..).map(|(page, index)| figure(page, &part(index))).collect()
+}
+
+/// Adds a note on charts that were left out to the last chart, if there are `all` and not `drawn`.
+pub fn note_left_out(figures: &mut [Figure], drawn: usize, all: usize, note: &str) {
+    if let Some(last) = figures.last_mut().filter(|_| all > drawn) {
+        last.notes.push(note.to_owned());
+    }
+}
+
+/// Adds a note on series that were left out, if there are `all` and not `drawn`.
+pub fn note_longest(figures: &mut [Figure], drawn: usize, all: usize) {
+    let note = format!("The {drawn} of {all} with the longest maximum are drawn.");
+    note_left_out(figures, drawn, all, &note);
 }

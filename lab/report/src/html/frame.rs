@@ -2,7 +2,7 @@
 
 use super::{
     scale::Scale,
-    svg::{Anchor, Svg, WIDTH, text_width},
+    svg::{Anchor, Svg, WIDTH, text_width, wrap},
 };
 use chronoscope_units as units;
 
@@ -11,6 +11,18 @@ pub const LEFT: f64 = 52.0;
 pub const RIGHT: f64 = WIDTH - 12.0;
 pub const TOP: f64 = 36.0;
 pub const BOTTOM: f64 = HEIGHT - 40.0;
+
+/// The ends of the x axis and of the y axis.
+pub const X: [f64; 2] = [LEFT, RIGHT];
+pub const Y: [f64; 2] = [BOTTOM, TOP];
+
+/// The left end of a chart of rows, and the ends of its x axis.
+pub const ROWS_LEFT: f64 = 8.0;
+pub const ROWS_X: [f64; 2] = [ROWS_LEFT, RIGHT - 4.0];
+
+/// The height of a row with a label of one line, and of each further line.
+pub const ROW: f64 = 32.0;
+const LINE: f64 = 13.0;
 
 /// A scale with its title and ticks (value and label).
 pub struct Axis {
@@ -22,7 +34,7 @@ pub struct Axis {
 impl Axis {
     /// An axis for values in `unit`. A logarithmic axis of times has a unit at each tick; others
     /// have it in the title.
-    pub fn of(scale: Scale, title: &str, unit: &str) -> Self {
+    pub fn new(scale: Scale, title: &str, unit: &str) -> Self {
         let (name, size) = units::scale(scale.low.abs().max(scale.high.abs()), unit);
         if scale.log && unit == "ns" {
             let ticks = scale.ticks().into_iter().map(|tick| (tick, time(tick))).collect();
@@ -37,16 +49,6 @@ impl Axis {
     pub fn with(scale: Scale, title: &str, ticks: Vec<(f64, String)>) -> Self {
         Self { scale, title: title.to_owned(), ticks }
     }
-}
-
-/// The left and right end of the x axis.
-pub fn x_range() -> (f64, f64) {
-    (LEFT, RIGHT)
-}
-
-/// The lower and upper end of the y axis.
-pub fn y_range() -> (f64, f64) {
-    (BOTTOM, TOP)
 }
 
 /// Draws a chart's axes and grid.
@@ -79,6 +81,39 @@ pub fn x_axis(svg: &mut Svg, x: &Axis, left: f64, base: f64, top: f64) {
         }
     }
     svg.text("title", [(left + RIGHT) / 2.0, base + 31.0], Anchor::Middle, &x.title);
+}
+
+/// The frame of a chart of rows between the heights `top` and `base`: an x axis below them.
+pub fn draw_rows(x: &Axis, top: f64, base: f64) -> Svg {
+    let mut svg = Svg::new(base + 38.0);
+    x_axis(&mut svg, x, ROWS_LEFT, base, top);
+    svg
+}
+
+/// The label of a row: a name in one or two lines at the left, and a value at the right.
+pub struct Label {
+    lines: Vec<String>,
+    value: String,
+}
+
+impl Label {
+    pub fn new(name: &str, value: String) -> Self {
+        Self { lines: wrap(name, RIGHT - ROWS_LEFT - text_width(&value) - 10.0), value }
+    }
+
+    /// The height of the row.
+    pub fn height(&self) -> f64 {
+        ROW + LINE * (self.lines.len() - 1) as f64
+    }
+
+    /// Draws the label of the row below `top`. Returns the height of the row's marks.
+    pub fn draw(&self, svg: &mut Svg, class: &str, top: f64) -> f64 {
+        svg.text(class, [RIGHT, top + 12.0], Anchor::End, &self.value);
+        for (index, line) in self.lines.iter().enumerate() {
+            svg.text(class, [ROWS_LEFT, top + 12.0 + LINE * index as f64], Anchor::Start, line);
+        }
+        top + self.height() - 11.0
+    }
 }
 
 /// A number in few digits, with the suffix k, M or G.

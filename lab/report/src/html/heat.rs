@@ -5,7 +5,7 @@ use super::{
     panel::{AxisUnit, Entry, Panel},
     svg::{Anchor, Svg, WIDTH, fit},
 };
-use chronoscope_run::{Role, Unit};
+use chronoscope_run::Unit;
 use chronoscope_units::{digits, show};
 
 /// The parameter that names the load on the machine.
@@ -16,8 +16,7 @@ const TOP: f64 = 34.0;
 const ROW: f64 = 34.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let entries: Vec<&Entry<'_>> =
-        panel.entries.iter().filter(|entry| entry.series.role == Role::Measured).collect();
+    let entries: Vec<&Entry<'_>> = panel.measured().collect();
     let (mut loads, mut targets): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for entry in &entries {
         let Some(load) = entry.case.parameters.get(PARAMETER) else { return Vec::new() };

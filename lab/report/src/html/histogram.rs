@@ -3,13 +3,13 @@
 //! that one late sample in a million is visible.
 
 use super::{
-    figure::Figure,
-    frame::{Axis, RIGHT, x_axis},
+    figure::{Figure, note_longest},
+    frame::{Axis, RIGHT, ROWS_LEFT as LEFT, ROWS_X, draw_rows},
     panel::{Entry, Panel, worst},
     scale::Scale,
-    svg::{Anchor, Svg, fit},
+    svg::{Anchor, fit},
 };
-use chronoscope_run::{Role, SeriesResult};
+use chronoscope_run::SeriesResult;
 use chronoscope_units::show;
 
 /// Number of bars on an axis of times, unless each value has its own.
@@ -28,7 +28,6 @@ const MAX_ROWS: usize = 8;
 /// The height of a row's name and of its bars, in SVG units.
 const NAME: f64 = 15.0;
 const BARS: f64 = 30.0;
-const LEFT: f64 = 8.0;
 const TOP: f64 = 4.0;
 
 /// The marks of a row: the statistic's name, its shape and class.
@@ -39,25 +38,14 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let has_shape = |entry: &&Entry<'_>| {
         entry.series.summary.count >= MIN_SAMPLES && entry.series.histogram.len() >= MIN_VALUES
     };
-    let all: Vec<&Entry<'_>> = panel
-        .entries
-        .iter()
-        .filter(has_shape)
-        .filter(|entry| entry.series.role == Role::Measured)
-        .collect();
+    let all: Vec<&Entry<'_>> = panel.measured().filter(has_shape).collect();
     let shown: Vec<&Entry<'_>> = worst(&all, MAX_ROWS).collect();
     if shown.is_empty() {
         return Vec::new();
     }
-    let mut figure = figure(panel, &shown);
-    if all.len() > shown.len() {
-        figure.notes.push(format!(
-            "The {} of {} with the longest maximum are drawn.",
-            shown.len(),
-            all.len()
-        ));
-    }
-    vec![figure]
+    let mut figures = vec![figure(panel, &shown)];
+    note_longest(&mut figures, shown.len(), all.len());
+    figures
 }
 
 /// The common scale of the rows, and the number of bars that it has room for.
@@ -68,31 +56,24 @@ fn axis(entries: &[&Entry<'_>]) -> (Scale, usize) {
     };
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
-    let (from, to) = (LEFT, RIGHT - 4.0);
     // A sample of zero is no reason for a linear axis.
     let least = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
     if low >= 0.0 && high / least > LOGARITHMIC {
-        return (Scale::log(least, high, from, to), MAX_BARS);
+        return (Scale::log(least, high, ROWS_X), MAX_BARS);
     }
     let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
     let whole = values().all(|value| value.fract() == 0.0);
     match unit_bins(whole, low, high) {
-        Some(count) => (Scale { low: low - 0.5, high: high + 0.5, from, to, log: false }, count),
-        None => (Scale::linear(low, high, from, to), MAX_BARS),
+        Some(count) => (Scale::exact(low - 0.5, high + 0.5, ROWS_X), count),
+        None => (Scale::linear(low, high, ROWS_X), MAX_BARS),
     }
 }
 
 fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     let (x, count) = axis(entries);
     let base = TOP + (NAME + BARS) * entries.len() as f64;
-    let mut svg = Svg::new(base + 38.0);
-    x_axis(
-        &mut svg,
-        &Axis::of(x, &panel.beyond("from start to end"), panel.unit.name()),
-        LEFT,
-        base,
-        TOP,
-    );
+    let axis = Axis::new(x, &panel.beyond("from start to end"), panel.unit.name());
+    let mut svg = draw_rows(&axis, TOP, base);
     let mut rows = Vec::new();
     let mut notes = vec!["Heights: number of samples, logarithmic. ● p50 ◆ p99 ◇ max".to_owned()];
     for (index, entry) in entries.iter().enumerate() {
@@ -191,7 +172,7 @@ mod tests {
     fn no_sample_is_lost_in_bars() {
         let histogram: Vec<(f64, u64)> =
             (0..1000).map(|value| (f64::from(value) * 7.3, 3)).collect();
-        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, 0.0, 1.0), MAX_BARS);
+        let bars = bins(&histogram, &Scale::linear(0.0, 7300.0, [0.0, 1.0]), MAX_BARS);
         assert_eq!(bars.iter().map(|bar| bar.1).sum::<u64>(), 3000);
         assert!(bars.iter().all(|bar| bar.0 < MAX_BARS));
     }
@@ -200,7 +181,7 @@ mod tests {
     fn few_whole_values_have_a_bar_each() {
         let histogram: Vec<(f64, u64)> = (12..=49).map(|value| (f64::from(value), 1)).collect();
         let count = unit_bins(true, 0.0, 49.0).expect("they are few");
-        let x = Scale { low: -0.5, high: 49.5, from: 0.0, to: 1.0, log: false };
+        let x = Scale::exact(-0.5, 49.5, [0.0, 1.0]);
         let bars: Vec<(usize, u64)> = (12..=49).map(|value| (value, 1)).collect();
         assert_eq!((count, bins(&histogram, &x, count)), (50, bars));
         assert_eq!(unit_bins(false, 0.5, 3.5), None);

@@ -2,12 +2,12 @@
 //! a tenth of the samples of the previous one, so that the tail gets as much room as the rest.
 
 use super::{
-    figure::Figure,
-    frame::{Axis, draw, x_range, y_range},
+    figure::{Figure, note_longest},
+    frame::{Axis, X, Y, draw},
     panel::{Entry, Panel, statistic},
-    scale::Scale,
+    scale::{Scale, tail},
 };
-use chronoscope_run::{Role, STATISTICS, SeriesResult};
+use chronoscope_run::{STATISTICS, SeriesResult};
 use chronoscope_units::show;
 
 /// Most lines of a chart: those with the largest maxima are drawn.
@@ -28,25 +28,19 @@ fn percentiles() -> impl Iterator<Item = (&'static str, f64)> {
 }
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let mut entries: Vec<&Entry<'_>> = panel
-        .entries
-        .iter()
-        .filter(|entry| {
-            entry.series.role == Role::Measured && entry.series.summary.count >= MIN_SAMPLES
-        })
-        .filter(|entry| entry.series.histogram.len() > MIN_VALUES)
-        .collect();
+    let has_tail = |entry: &&Entry<'_>| {
+        entry.series.summary.count >= MIN_SAMPLES && entry.series.histogram.len() > MIN_VALUES
+    };
+    let mut entries: Vec<&Entry<'_>> = panel.measured().filter(has_tail).collect();
     let all = entries.len();
     if all == 0 {
         return Vec::new();
     }
     entries.sort_by(|one, other| longest(other).total_cmp(&longest(one)));
     entries.truncate(MAX_LINES);
-    let mut figure = figure(panel, &entries);
-    if all > MAX_LINES {
-        figure.notes.push(format!("The {MAX_LINES} of {all} with the longest maximum are drawn."));
-    }
-    vec![figure]
+    let mut figures = vec![figure(panel, &entries)];
+    note_longest(&mut figures, entries.len(), all);
+    figures
 }
 
 fn longest(entry: &Entry<'_>) -> f64 {
@@ -55,25 +49,22 @@ fn longest(entry: &Entry<'_>) -> f64 {
 
 fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     let most = entries.iter().map(|entry| entry.series.summary.count).max().unwrap_or(1) as f64;
-    let (from, to) = x_range();
-    let x = Scale { low: 0.0, high: most.log10() + 0.1, from, to, log: false };
-    let tail_positions = percentiles()
-        .chain(MORE_TICKS)
-        .map(|(name, share)| (tail_position(share), name.to_owned()));
-    let ticks: Vec<(f64, String)> = tail_positions.filter(|(place, _)| *place <= x.high).collect();
-    let (base, top) = y_range();
+    let x = Scale::exact(0.0, most.log10() + 0.1, X);
+    let places =
+        percentiles().chain(MORE_TICKS).map(|(name, share)| (tail(share), name.to_owned()));
+    let ticks: Vec<(f64, String)> = places.filter(|(place, _)| *place <= x.high).collect();
     let lows =
         entries.iter().filter_map(|entry| entry.series.summary.p50.or(entry.series.summary.min));
     let low = lows.fold(f64::INFINITY, f64::min);
     let high = entries.iter().map(|entry| longest(entry)).fold(0.0, f64::max);
     // A linear scale would flatten the rest below a tail ten times as long.
     let y = match low > 0.0 && high > 10.0 * low {
-        true => Scale::log(low, high, base, top),
-        false => Scale::fitting([low, high].into_iter(), base, top),
+        true => Scale::log(low, high, Y),
+        false => Scale::fitting([low, high].into_iter(), Y),
     };
     let mut svg = draw(
         &Axis::with(x, "share of samples that took no longer", ticks),
-        &Axis::of(y, &panel.beyond("latency"), panel.unit.name()),
+        &Axis::new(y, &panel.beyond("latency"), panel.unit.name()),
     );
     let mut rows = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -88,12 +79,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
             row.push(value.map_or("–".to_owned(), |value| show(value, panel.unit.name())));
             if let Some(value) = value {
                 let tip = format!("{}: {name} {}", entry.name, show(value, panel.unit.name()));
-                svg.mark(
-                    index,
-                    &format!("c{index}"),
-                    [x.at(tail_position(share)), y.at(value)],
-                    &tip,
-                );
+                svg.mark(index, &format!("c{index}"), [x.at(tail(share)), y.at(value)], &tip);
             }
         }
         if let Some(max) = entry.series.summary.max {
@@ -118,11 +104,6 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
     }
 }
 
-/// The position of a quantile on the x axis: −log10(1 − share), so 1 for p90 and 2 for p99.
-fn tail_position(share: f64) -> f64 {
-    -(1.0 - share).log10()
-}
-
 /// The quantile function as steps, from the smallest value to the largest: pairs of x position and
 /// value.
 fn quantile_steps(series: &SeriesResult) -> Vec<(f64, f64)> {
@@ -130,10 +111,10 @@ fn quantile_steps(series: &SeriesResult) -> Vec<(f64, f64)> {
         series.histogram.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.1)).max(1);
     let (mut points, mut before) = (Vec::new(), 0_u64);
     for (value, samples) in &series.histogram {
-        points.push((tail_position(before as f64 / all as f64), *value));
+        points.push((tail(before as f64 / all as f64), *value));
         before = before.saturating_add(*samples);
         // The last step ends at the position of the last sample, not at infinity.
-        points.push((tail_position(before.min(all - 1) as f64 / all as f64), *value));
+        points.push((tail(before.min(all - 1) as f64 / all as f64), *value));
     }
     points
 }

@@ -16,7 +16,6 @@ mod growth;
 mod heat;
 mod histogram;
 mod ladder;
-mod levels;
 mod overview;
 mod panel;
 mod parts;
@@ -37,14 +36,19 @@ mod svg;
 mod sweep;
 pub mod team;
 #[cfg(test)]
-mod test;
+pub(crate) mod test;
 mod text;
 mod timeline;
 mod trend;
 mod waveform;
 
-use self::{panel::Subject, text::escape};
-use crate::{extrapolation::Extrapolated, table::conditions};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use self::{
+    panel::Subject,
+    text::{clean, joined},
+};
+use crate::table::conditions;
 use chronoscope_run::{Run, Status};
 
 const STYLE: &str = include_str!("page.css");
@@ -52,16 +56,6 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Renders the page of one run, or of several named runs side by side.
 pub fn render(runs: &[(String, &Run)]) -> String {
-    render_with(runs, "")
-}
-
-/// Renders the page of one run with its extrapolated maxima. `words` name the horizon.
-pub fn render_extrapolated(run: &Run, found: &[Extrapolated<'_>], words: &str) -> String {
-    render_with(&[(String::new(), run)], &levels::section(found, words))
-}
-
-/// Renders a page with a further section, which follows the contents.
-fn render_with(runs: &[(String, &Run)], first: &str) -> String {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
     let mut experiments: Vec<&str> = Vec::new();
@@ -71,29 +65,24 @@ fn render_with(runs: &[(String, &Run)], first: &str) -> String {
         }
     }
     if let [(_, run)] = runs {
-        return of_one(run, &subjects, &experiments, first);
+        return of_one(run, &subjects, &experiments);
     }
     let title = runs.iter().map(|(name, _)| brief(name)).collect::<Vec<_>>().join(", ");
-    let overview: String =
-        subjects.iter().map(|subject| overview::html(&subject.name, subject.run)).collect();
-    let sections: String =
-        experiments.iter().map(|experiment| section::html(experiment, &subjects)).collect();
-    let proofs = proofs(&experiments, &subjects);
-    let rest: String = subjects
-        .iter()
-        .map(|subject| {
-            let Subject { name, run } = subject;
-            peers::html(name, run) + &published::html(name, run) + &context(name, run)
-        })
-        .collect();
-    page(
-        &title,
-        &heading(&title),
-        &format!(
-            "<div class=\"overview\">\n{overview}</div>\n{}{first}{sections}{proofs}{rest}",
-            contents(&experiments)
-        ),
-    )
+    let body = html! {
+        (heading(&title))
+        div.overview {
+            @for Subject { name, run } in &subjects { (overview::overview(name, run)) }
+        }
+        (contents(&experiments))
+        @for experiment in &experiments { (section::section(experiment, &subjects)) }
+        (proofs(&experiments, &subjects))
+        @for Subject { name, run } in &subjects {
+            (peers::section(name, run))
+            (published::section(name, run))
+            (context(name, run))
+        }
+    };
+    page(&title, &body)
 }
 
 /// The part of a name after the last `/`: a file's name without its folders.
@@ -102,44 +91,58 @@ fn brief(name: &str) -> &str {
 }
 
 /// Links to the experiments' sections; empty for fewer than three experiments.
-fn contents(experiments: &[&str]) -> String {
-    if experiments.len() < 3 {
-        return String::new();
+fn contents(experiments: &[&str]) -> Markup {
+    html! {
+        @if experiments.len() >= 3 {
+            nav {
+                @for (index, name) in experiments.iter().enumerate() {
+                    @if index > 0 { " " }
+                    a href={ "#" (section::anchor(name)) } { (name) }
+                }
+            }
+        }
     }
-    let link = |name: &&str| format!("<a href=\"#{}\">{}</a>", section::anchor(name), escape(name));
-    format!("<nav>{}</nav>\n", experiments.iter().map(link).collect::<Vec<_>>().join(" "))
 }
 
 /// The page of one run: the answer, and everything else folded.
-fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str], first: &str) -> String {
-    let (title, answer) = answer::html(run);
-    let sections: String =
-        experiments.iter().map(|experiment| section::html(experiment, subjects)).collect();
-    let series = format!("{}{first}{sections}{}", contents(experiments), peers::html("", run));
-    let count = answer::count(run);
+fn of_one(run: &Run, subjects: &[Subject<'_>], experiments: &[&str]) -> String {
+    let (title, answer) = answer::answer(run);
+    let series = html! {
+        (contents(experiments))
+        @for experiment in experiments { (section::section(experiment, subjects)) }
+        (peers::section("", run))
+    };
     let (held, cases) = held(run);
     let evidence = match cases {
         0 => "Evidence".to_owned(),
         cases if held == cases => format!("Evidence: all {cases} hold"),
         cases => format!("Evidence: {held} of {cases} hold"),
     };
-    let body = [
-        answer,
-        overview::remarks(run),
-        fold("Notes", &notes(run), false),
-        fold(&format!("All series: {count}"), &series, false),
-        fold("Published figures", &published::html("", run), false),
-        fold(&evidence, &(overview::html("", run) + &proofs(experiments, subjects)), held < cases),
-        fold("Machine and context", &machine(run), false),
-        fold("Files", FILES, false),
-    ];
-    page(&title, "", &body.concat())
+    let proofs = html! { (overview::overview("", run)) (proofs(experiments, subjects)) };
+    let body = html! {
+        (answer)
+        (overview::remarks(run))
+        (fold("Notes", &notes(run), false))
+        (fold(&format!("All series: {}", answer::count(run)), &series, false))
+        (fold("Published figures", &published::section("", run), false))
+        (fold(&evidence, &proofs, held < cases))
+        (fold("Machine and context", &machine(run), false))
+        (fold("Files", &files(), false))
+    };
+    page(&title, &body)
 }
 
-/// Other forms of the run.
-const FILES: &str = "<p>All figures as text: <code>chronoscope report --full</code>; for programs: \
-    <code>--format json</code>, <code>csv</code>, <code>csv-long</code>; a timeline: \
-    <code>chronoscope trace -o run.pftrace</code>; another run beside it: <code>chronoscope compare</code>.</p>\n";
+/// The commands that write other forms of the run.
+fn files() -> Markup {
+    html! {
+        p {
+            "All figures as text: " code { "chronoscope report --full" }
+            "; for programs: " code { "--format json" } ", " code { "csv" } ", " code { "csv-long" }
+            "; a timeline: " code { "chronoscope trace -o run.pftrace" }
+            "; another run beside it: " code { "chronoscope compare" } "."
+        }
+    }
+}
 
 /// The cases whose evidence holds, and all cases that their targets offer.
 fn held(run: &Run) -> (usize, usize) {
@@ -148,63 +151,77 @@ fn held(run: &Run) -> (usize, usize) {
 }
 
 /// The evidence of all experiments.
-fn proofs(experiments: &[&str], subjects: &[Subject<'_>]) -> String {
-    experiments.iter().map(|experiment| section::proofs(experiment, subjects)).collect()
+fn proofs(experiments: &[&str], subjects: &[Subject<'_>]) -> Markup {
+    html! { @for experiment in experiments { (section::proofs(experiment, subjects)) } }
 }
 
 /// A part of a page below its title, closed unless `open`; empty without content.
-fn fold(title: &str, content: &str, open: bool) -> String {
-    if content.trim().is_empty() {
-        return String::new();
+fn fold(title: &str, content: &Markup, open: bool) -> Markup {
+    html! {
+        @if !content.0.is_empty() {
+            details.fold open[open] {
+                summary { (title) }
+                (content)
+            }
+        }
     }
-    let open = if open { " open=\"\"" } else { "" };
-    format!(
-        "<details class=\"fold\"{open}><summary>{}</summary>\n{content}</details>\n",
-        escape(title)
-    )
 }
 
 /// The heading of a page without an answer.
-fn heading(title: &str) -> String {
-    format!("<h1>{}</h1>", escape(title))
+fn heading(title: &str) -> Markup {
+    html! { h1 { (title) } }
 }
 
-/// The last section: the study's notes, the machine's conditions and the command line.
-fn context(name: &str, run: &Run) -> String {
-    let of = escape(name);
+/// The last section of a run: the study's notes, the machine's conditions and the command line.
+fn context(name: &str, run: &Run) -> Markup {
     let notes = notes(run);
-    let notes = if notes.is_empty() { notes } else { format!("<h2>Notes · {of}</h2>\n{notes}") };
-    let machine = machine(run);
-    format!("<section class=\"context\">\n{notes}<h2>Context · {of}</h2>\n{machine}</section>\n")
+    html! {
+        section.context {
+            @if !notes.0.is_empty() { h2 { "Notes · " (name) } (notes) }
+            h2 { "Context · " (name) }
+            (machine(run))
+        }
+    }
 }
 
-fn notes(run: &Run) -> String {
-    run.notes.split("\n\n").filter(|part| !part.trim().is_empty()).map(paragraph).collect()
+/// The paragraphs of the study's notes.
+fn notes(run: &Run) -> Markup {
+    let paragraphs = run.notes.split("\n\n").map(str::trim).filter(|part| !part.is_empty());
+    html! { @for paragraph in paragraphs { p { (paragraph) } } }
 }
 
 /// The conditions of the machines, and the command line.
-fn machine(run: &Run) -> String {
-    let conditions: String = conditions::section(run).lines().map(paragraph).collect();
-    conditions + &paragraph(&run.context.command.join(" "))
+fn machine(run: &Run) -> Markup {
+    html! {
+        @for (target, items) in conditions::machines(run) { p { (target) ": " (joined(&items)) } }
+        p { (conditions::size(run)) }
+        p { (run.context.command.join(" ")) }
+    }
 }
 
-fn paragraph(text: &str) -> String {
-    format!("<p>{}</p>\n", escape(text.trim()))
-}
-
-/// A complete HTML document around `body`, with a heading above it. The button that changes the
-/// colours is at the end: the system's choice holds on the first screen.
-fn page(title: &str, heading: &str, body: &str) -> String {
-    let title = escape(if title.is_empty() { "Chronoscope" } else { title });
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"generator\" content=\"{}\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <main>\n{heading}\n{body}</main>\n\
-         <footer><button id=\"theme\" type=\"button\" hidden=\"\">dark</button></footer>\n<div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden=\"\"></div>\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        concat!("chronoscope ", env!("CARGO_PKG_VERSION")),
-    )
+/// A complete HTML document around `body`. The button that changes the colours is at the end: the
+/// system's choice holds on the first screen.
+fn page(title: &str, body: &Markup) -> String {
+    let title = if title.is_empty() { "Chronoscope" } else { title };
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+    let document = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(concat!("chronoscope ", env!("CARGO_PKG_VERSION")));
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (body) }
+                footer { button id="theme" type="button" hidden { "dark" } }
+                div id="tip" role="status" aria-live="polite" hidden {}
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    clean(document.into_string())
 }

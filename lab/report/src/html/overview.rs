@@ -1,6 +1,8 @@
 //! The top of the page: targets, machine, date, verdicts, and remarks.
 
-use super::text::{escape, joined};
+use maud::{Markup, Render, html};
+
+use super::text::joined;
 use crate::{Paint, comparison::Finding, table};
 use chronoscope_run::{CaseResult, Run, Status};
 use chronoscope_units::digits;
@@ -18,75 +20,79 @@ pub fn sign(status: Status) -> (&'static str, &'static str) {
     }
 }
 
+/// Words as a coloured label with a status' sign.
+fn chip((sign, class): (&str, &str), words: &str) -> Markup {
+    html! { span class={ "verdict " (class) } { (sign) " " (words) } }
+}
+
 /// A status as a coloured label.
-pub fn verdict(status: Status) -> String {
-    let (sign, class) = sign(status);
-    format!("<span class=\"verdict {class}\">{sign} {}</span>", status.words())
+pub fn verdict(status: Status) -> Markup {
+    chip(sign(status), status.words())
 }
 
 /// The outcome of a case as a coloured label.
-pub fn outcome(case: &CaseResult) -> String {
-    let (sign, class) = sign(case.verdict.status);
-    format!("<span class=\"verdict {class}\">{sign} {}</span>", case.outcome())
+pub fn outcome(case: &CaseResult) -> Markup {
+    chip(sign(case.verdict.status), case.outcome())
 }
 
 /// A finding of a comparison as a coloured label.
-pub fn finding(finding: Finding) -> String {
-    let (sign, class) = match finding {
+pub fn finding(finding: Finding) -> Markup {
+    let sign = match finding {
         Finding::NoRegressionShown => ("?", "doubt"),
         finding => sign(finding.status(false)),
     };
-    format!("<span class=\"verdict {class}\">{sign} {}</span>", finding.words())
+    chip(sign, finding.words())
 }
 
 /// The number of verdicts by their words, the worst first, as `✗ 1 limit missed  ✓ 12 pass`.
-pub fn status_counts(outcomes: &[(Status, &str)]) -> String {
+pub fn status_counts(outcomes: &[(Status, &str)]) -> Markup {
     let mut order = outcomes.to_vec();
     order.sort_by_key(|(status, words)| (std::cmp::Reverse(*status), *words));
     order.dedup();
-    let chips = order.iter().map(|outcome| {
-        let (sign, class) = sign(outcome.0);
-        let count = outcomes.iter().filter(|one| *one == outcome).count();
-        format!("<span class=\"verdict {class}\">{sign} {count} {}</span>", outcome.1)
-    });
-    format!("<p class=\"verdicts\">{}</p>\n", chips.collect::<Vec<_>>().join(" "))
+    let count = |outcome| outcomes.iter().filter(|one| *one == outcome).count();
+    html! {
+        p.verdicts {
+            @for (index, outcome) in order.iter().enumerate() {
+                @if index > 0 { " " }
+                (chip(sign(outcome.0), &format!("{} {}", count(outcome), outcome.1)))
+            }
+        }
+    }
 }
 
 /// The overview of a run. `name` is its display name, empty if the page shows one run.
-pub fn html(name: &str, run: &Run) -> String {
+pub fn overview(name: &str, run: &Run) -> Markup {
     let context = &run.context;
     let mut targets: Vec<&str> = run.cases.iter().map(|case| case.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();
-    let mut text = String::new();
-    if !name.is_empty() {
-        text.push_str(&format!("<h2>{}</h2>\n", escape(&joined(&[name, &run.title]))));
-    }
-    text.push_str(&line("what", &targets.join(" · ")));
+    let targets = targets.join(" · ");
     let speed = context
         .megahertz
         .map_or(String::new(), |megahertz| format!("{} MHz", digits(megahertz.round())));
-    let machine = [context.host.as_str(), &context.system, &context.processor, &speed];
-    text.push_str(&line("where", &joined(&machine)));
+    let machine = joined(&[context.host.as_str(), &context.system, &context.processor, &speed]);
     let size = run.cases.len() + run.peers.len();
     let length = format!("{size} cases in {}", table::conditions::length(context));
-    text.push_str(&line("when", &joined(&[context.date.as_str(), &length, &context.program])));
+    let time = joined(&[context.date.as_str(), &length, &context.program]);
     let cases = run.cases.iter().map(|case| (case.verdict.status, case.outcome()));
     let peers = run.peers.iter().map(|peer| peer.verdict.status);
     let statuses: Vec<(Status, &str)> =
         cases.chain(peers.map(|status| (status, status.words()))).collect();
-    text.push_str(&status_counts(&statuses));
-    if !name.is_empty() {
-        text.push_str(&remarks(run));
-    }
     let all_pass = statuses.iter().all(|(status, _)| *status == Status::Pass);
     let reasons = if all_pass { "Notes from targets" } else { "Reasons and notes from targets" };
-    text.push_str(&list("reasons", reasons, &table::reasons(run, Paint::Plain)));
-    text
+    html! {
+        @if !name.is_empty() { h2 { (joined(&[name, &run.title])) } }
+        @for (class, text) in [("what", &targets), ("where", &machine), ("when", &time)] {
+            @if !text.is_empty() { p class=(class) { (text) } }
+        }
+        (status_counts(&statuses))
+        @if !name.is_empty() { (remarks(run)) }
+        (list("reasons", reasons, table::reasons(run, Paint::Plain)))
+    }
 }
 
 /// Remarks that concern the whole run, shown before any fold.
-pub fn remarks(run: &Run) -> String {
+pub fn remarks(run: &Run) -> Markup {
     let mut remarks = Vec::new();
     if run.cases.is_empty() && run.peers.is_empty() {
         remarks.push("This run holds no case: there is nothing to show.".to_owned());
@@ -101,30 +107,22 @@ pub fn remarks(run: &Run) -> String {
         remarks.push("A debug build measured: the code around the kernel is slow.".to_owned());
     }
     remarks.extend(run.context.doctor.iter().map(|finding| format!("doctor: {finding}")));
-    if remarks.is_empty() {
-        return String::new();
-    }
-    let items: String =
-        remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
-    format!("<ul class=\"remarks\">\n{items}</ul>\n")
-}
-
-fn line(class: &str, text: &str) -> String {
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("<p class=\"{class}\">{}</p>\n", escape(text))
+    html! {
+        @if !remarks.is_empty() {
+            ul.remarks { @for remark in remarks { li { (remark) } } }
+        }
     }
 }
 
-/// Lines as a list with a title; more than six are folded.
-pub fn list(class: &str, title: &str, lines: &str) -> String {
-    if lines.trim().is_empty() {
-        return String::new();
+/// Lines as a list with a title, folded if there are more than six; nothing without a line.
+pub fn list<S: Render>(class: &str, title: &str, lines: impl IntoIterator<Item = S>) -> Markup {
+    let lines: Vec<S> = lines.into_iter().collect();
+    html! {
+        @if !lines.is_empty() {
+            details class=(class) open[lines.len() <= 6] {
+                summary { (title) }
+                ul { @for line in lines { li { (line) } } }
+            }
+        }
     }
-    let items: String = lines.lines().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
-    let open = if lines.lines().count() <= 6 { " open=\"\"" } else { "" };
-    format!(
-        "<details class=\"{class}\"{open}><summary>{title}</summary>\n<ul>\n{items}</ul></details>\n"
-    )
 }

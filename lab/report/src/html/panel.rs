@@ -22,7 +22,9 @@ pub struct Entry<'a> {
     pub series: &'a SeriesResult,
     /// The run's name; empty in a page of one run.
     pub subject: &'a str,
-    /// The words that distinguish the entry from the panel's others, joined by ` · `.
+    /// The words that distinguish the entry from the panel's others.
+    pub words: Vec<String>,
+    /// The words joined by ` · `.
     pub name: String,
 }
 
@@ -80,7 +82,13 @@ impl<'a> Panel<'a> {
                             && panel.nominal == series.nominal
                     };
                     let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
-                    let entry = Entry { case, series, subject: name, name: String::new() };
+                    let entry = Entry {
+                        case,
+                        series,
+                        subject: name,
+                        words: Vec::new(),
+                        name: String::new(),
+                    };
                     match panels.iter_mut().find(fits) {
                         Some(panel) => panel.entries.push(entry),
                         None => panels.push(Self {
@@ -113,14 +121,24 @@ impl<'a> Panel<'a> {
             _ => BTreeSet::new(),
         };
         let alone = words.len() == 1;
-        for (entry, words) in self.entries.iter_mut().zip(&words) {
-            let own: Vec<&String> = words.iter().filter(|word| !common.contains(word)).collect();
-            entry.name =
-                if alone { joined(&[entry.subject, &entry.case.target]) } else { joined(&own) };
-            if entry.name.is_empty() {
-                entry.name = entry.series.name.to_string();
+        for (entry, mut own) in self.entries.iter_mut().zip(words.clone()) {
+            if alone {
+                own = vec![entry.subject.to_owned(), entry.case.target.to_string()];
+                own.retain(|word| !word.is_empty());
+            } else {
+                own.retain(|word| !common.contains(word));
             }
+            if own.is_empty() {
+                own.push(entry.series.name.to_string());
+            }
+            entry.name = joined(&own);
+            entry.words = own;
         }
+    }
+
+    /// The entries of measured series, without auxiliary ones and controls.
+    pub fn measured(&self) -> impl Iterator<Item = &Entry<'a>> {
+        self.entries.iter().filter(|entry| entry.series.role == Role::Measured)
     }
 
     /// The clocks of cases, joined by `; `.
@@ -178,12 +196,9 @@ fn clock(domain: Option<Domain>) -> String {
 /// unless `with_loops` is set, because charts show n.
 fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
     let mut words = vec![entry.subject.to_owned(), entry.case.target.to_string()];
-    let label = entry
-        .case
-        .label
-        .split_whitespace()
-        .filter(|word| with_loops || !word.starts_with("loops="));
-    words.extend(label.map(str::to_owned));
+    let parts = entry.case.label.parts();
+    let parts = parts.filter(|part| with_loops || part.name() != Some("loops"));
+    words.extend(parts.map(|part| part.text().to_owned()));
     words.push(entry.series.name.to_string());
     words.retain(|word| !word.is_empty());
     words

@@ -2,13 +2,12 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, x_axis},
+    frame::{Axis, RIGHT, ROWS_LEFT as LEFT, ROWS_X, draw_rows},
     panel::{Entry, Panel, worst},
     scale::Scale,
-    svg::{Anchor, Svg},
+    svg::Anchor,
 };
 use crate::{cause::parts, cause::parts::Parts};
-use chronoscope_run::Role;
 use chronoscope_units::show;
 
 /// Number of worst samples that are drawn.
@@ -17,13 +16,11 @@ const MAX_BARS: usize = 8;
 /// Most charts of a panel: those with the largest maxima are drawn.
 const MAX_CHARTS: usize = 4;
 
-const LEFT: f64 = 8.0;
 const LINE: f64 = 15.0;
 const BAR: f64 = 16.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
-    let measured = panel.entries.iter().filter(|entry| entry.series.role == Role::Measured);
-    let all: Vec<&Entry<'_>> = measured.collect();
+    let all: Vec<&Entry<'_>> = panel.measured().collect();
     let drawn = |entry: &Entry<'_>| -> Vec<Figure> {
         let parts = parts::of(entry.case, entry.series, MAX_BARS);
         parts.iter().map(|parts| figure(panel, entry, parts)).collect()
@@ -35,10 +32,9 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>, parts: &Parts) -> Figure {
     let unit = panel.unit.name();
     let total = |lengths: &[f64]| lengths.iter().sum::<f64>();
     let longest = parts.rows.iter().map(|(_, lengths)| total(lengths)).fold(0.0, f64::max);
-    let scale = Scale::linear(0.0, longest, LEFT, RIGHT - 4.0);
+    let scale = Scale::linear(0.0, longest, ROWS_X);
     let base = (LINE + BAR) * parts.rows.len() as f64 + 6.0;
-    let mut svg = Svg::new(base + 38.0);
-    x_axis(&mut svg, &Axis::of(scale, &panel.beyond("sample"), unit), LEFT, base, 0.0);
+    let mut svg = draw_rows(&Axis::new(scale, &panel.beyond("sample"), unit), 0.0, base);
     for (index, (start, lengths)) in parts.rows.iter().enumerate() {
         let top = (LINE + BAR) * index as f64;
         svg.text("row", [LEFT, top + 12.0], Anchor::Start, &format!("at {}", show(*start, unit)));

@@ -1,10 +1,12 @@
 //! The pictures that a study's rules ask for: curves of a sweep, stacked bars, and ratios about
 //! equality. Text is HTML and geometry is percent, so that one markup serves all widths.
 
+use maud::{Markup, html};
+
 use super::{
-    plot::{line, plot, ratio_ticks, tick},
+    plot::{bar, dot, label, line, plot, ratio_labels, tick},
     scale::Scale,
-    text::{self, escape},
+    text,
 };
 use crate::{
     answer::list::List, answer::list::ListRow, answer::picture::Curve, answer::picture::Stacked,
@@ -30,71 +32,69 @@ pub const ROWS: usize = 24;
 const LOGARITHMIC: f64 = 20.0;
 
 /// The curves and the stacked bars of a run, as far as its rules have some and its cases fit.
-pub fn pictures(run: &Run, rules: &Answering) -> (String, String) {
-    let sweep = rules.sweep.as_ref().map_or_else(String::new, |sweep| {
+pub fn pictures(run: &Run, rules: &Answering) -> (Option<Markup>, Option<Markup>) {
+    let sweep = rules.sweep.as_ref().and_then(|sweep| {
         let curves = curves(run, sweep);
-        if curves.is_empty() { String::new() } else { self::sweep(&curves, sweep) }
+        (!curves.is_empty()).then(|| self::sweep(&curves, sweep))
     });
-    let stack = rules.stack.as_ref().map_or_else(String::new, |stack| {
+    let stack = rules.stack.as_ref().and_then(|stack| {
         let bars: Vec<Stacked> = stack.bars.iter().filter_map(|bar| stacked(run, bar)).collect();
-        if bars.is_empty() { String::new() } else { self::stack(&bars, &stack.name, &stack.note) }
+        (!bars.is_empty()).then(|| self::stack(&bars, &stack.name, &stack.note))
     });
     (sweep, stack)
 }
 
 /// A scale between the ends of values, in percent of the picture.
-fn fitted(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Scale {
+fn fitted(values: impl Iterator<Item = f64> + Clone, ends: [f64; 2]) -> Scale {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
     match low {
-        low if low > 0.0 && high / low > LOGARITHMIC => Scale::log(low, high, from, to),
-        low => Scale::linear(low, high, from, to),
+        low if low > 0.0 && high / low > LOGARITHMIC => Scale::log(low, high, ends),
+        low => Scale::linear(low, high, ends),
     }
 }
 
-fn sweep(curves: &[Curve], rules: &Sweep) -> String {
+fn sweep(curves: &[Curve], rules: &Sweep) -> Markup {
     let all = || curves.iter().flat_map(|curve| &curve.points);
     let low = all().map(|point| point.0).fold(f64::INFINITY, f64::min);
     let high = all().map(|point| point.0).fold(f64::NEG_INFINITY, f64::max);
     let log = low > 0.0 && high / low > LOGARITHMIC;
     let x = Scale { low, high, from: 2.0, to: 98.0, log };
     // Room for names above the highest and below the lowest curve.
-    let y = fitted(all().map(|point| point.1), 90.0, 10.0);
-    let mut paths = String::new();
-    let mut labels = String::new();
-    for value in y.ticks() {
-        let at = y.at(value);
-        paths.push_str(&line("grid", &[(0.0, at), (100.0, at)]));
-        let sign = if rules.relative { "\u{a0}×" } else { "" };
-        labels.push_str(&tick(at, &format!("{}{sign}", short(value))));
-    }
+    let y = fitted(all().map(|point| point.1), [90.0, 10.0]);
     let places: Vec<Vec<(f64, f64)>> = curves
         .iter()
         .map(|curve| curve.points.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect())
         .collect();
-    for (curve, places) in curves.iter().zip(&places) {
-        let dashes = if curve.published { " pub" } else { "" };
-        let class = format!("s{}{dashes}", curve.line.min(2));
-        paths.push_str(&line(&class, places));
-        let marks = places.iter().zip(&curve.points).map(|((left, top), (at, value))| {
-            let tip = format!("{}, {at}: {}", curve.name, short(*value));
-            format!(
-                "<i class=\"pt {class}\" style=\"left:{left:.2}%;top:{top:.2}%\" title=\"{}\"></i>",
-                escape(&tip)
-            )
-        });
-        labels.extend(marks);
+    let class = |curve: &Curve| {
+        format!("s{}{}", curve.line.min(2), if curve.published { " pub" } else { "" })
+    };
+    let paths = html! {
+        @for value in y.ticks() { (line("grid", &[(0.0, y.at(value)), (100.0, y.at(value))])) }
+        @for (curve, places) in curves.iter().zip(&places) { (line(&class(curve), places)) }
+    };
+    let sign = if rules.relative { "\u{a0}×" } else { "" };
+    let labels = html! {
+        @for value in y.ticks() { (tick(y.at(value), &format!("{}{sign}", short(value)))) }
+        @for (curve, places) in curves.iter().zip(&places) {
+            @for ((left, top), (at, value)) in places.iter().zip(&curve.points) {
+                i class={ "pt " (class(curve)) } style=(format!("left:{left:.2}%;top:{top:.2}%"))
+                    title={ (curve.name) ", " (at) ": " (short(*value)) } {}
+            }
+        }
+        (names(curves, &places))
+    };
+    html! {
+        h2 { (*rules.name) }
+        p.cap {
+            (*rules.unit)
+            @if y.log { ", logarithmic" }
+            @if log { ", logarithmic across" }
+            "; " b { "●" } " here, " b { "◇" } " dashed: published"
+        }
+        (plot("s", &paths, &labels))
+        (across(&x, &rules.by, all().map(|point| point.0)))
     }
-    labels.push_str(&names(curves, &places));
-    let by = if log { ", logarithmic across" } else { "" };
-    let unit = if y.log { format!("{}, logarithmic", rules.unit) } else { rules.unit.to_string() };
-    format!(
-        "<h2>{}</h2>\n<p class=\"cap\">{}{by}; <b>●</b> here, <b>◇</b> dashed: published</p>\n{}{}",
-        escape(&rules.name),
-        escape(&unit),
-        plot("s", &paths, &labels),
-        across(&x, &rules.by, all().map(|point| point.0)),
-    )
 }
 
 /// A number of an axis or a mark.
@@ -103,7 +103,7 @@ fn short(value: f64) -> String {
 }
 
 /// The ticks of the parameter: its values that do not touch on a phone, the ends first.
-fn across(x: &Scale, by: &str, values: impl Iterator<Item = f64>) -> String {
+fn across(x: &Scale, by: &str, values: impl Iterator<Item = f64>) -> Markup {
     let mut known: Vec<f64> = values.collect();
     known.sort_by(f64::total_cmp);
     known.dedup();
@@ -121,18 +121,24 @@ fn across(x: &Scale, by: &str, values: impl Iterator<Item = f64>) -> String {
             ticks.push((left, left + wide, text));
         }
     }
-    let label = |(from, to, text): &(f64, f64, String)| {
-        let (place, shift) = match () {
-            () if *from <= 0.0 => (0.0, "0"),
-            () if *to >= NARROW[0] => (100.0, "-100%"),
-            () => (f64::midpoint(*from, *to) / NARROW[0] * 100.0, "-50%"),
-        };
-        let text = escape(text);
-        format!(
-            "<span class=\"lab\" style=\"left:{place:.2}%;transform:translateX({shift})\">{text}</span>"
-        )
-    };
-    format!("<div class=\"xa\">{}</div>\n", ticks.iter().map(label).collect::<String>())
+    html! {
+        div.xa {
+            @for (from, to, text) in &ticks {
+                @let (place, shift) = place(*from, *to);
+                (label("lab", place, shift, text))
+            }
+        }
+    }
+}
+
+/// The place in percent of a label between two pixels, and its shift there: a label at an end of the
+/// picture stays within the picture on any width.
+fn place(from: f64, to: f64) -> (f64, &'static str) {
+    match () {
+        () if from <= 0.0 => (0.0, "0"),
+        () if to >= NARROW[0] - 0.01 => (100.0, "-100%"),
+        () => (f64::midpoint(from, to) / NARROW[0] * 100.0, "-50%"),
+    }
 }
 
 /// A value of a parameter; sizes in bytes have their powers of two.
@@ -169,7 +175,7 @@ fn anchors(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// The names of curves: each beside one of its points, where it covers no other name and the fewest
 /// curves.
-fn names(curves: &[Curve], places: &[Vec<(f64, f64)>]) -> String {
+fn names(curves: &[Curve], places: &[Vec<(f64, f64)>]) -> Markup {
     let pixel = |(x, y): (f64, f64)| (x / 100.0 * NARROW[0], y / 100.0 * NARROW[1]);
     // Points between the marks stand for the lines.
     let dots: Vec<(usize, f64, f64)> = places
@@ -186,7 +192,7 @@ fn names(curves: &[Curve], places: &[Vec<(f64, f64)>]) -> String {
         })
         .collect();
     let mut taken: Vec<Boxed> = Vec::new();
-    let mut text = String::new();
+    let mut labels = Vec::new();
     for (index, (curve, places)) in curves.iter().zip(places).enumerate() {
         let wide = curve.name.chars().count() as f64 * LETTER[0] + 4.0;
         let mut best: Option<(usize, Boxed)> = None;
@@ -224,25 +230,19 @@ fn names(curves: &[Curve], places: &[Vec<(f64, f64)>]) -> String {
         // A name without a place is left out; the table of numbers has it.
         let Some((_, found)) = best else { continue };
         taken.push(found);
-        let middle = (found[0] + wide / 2.0) / NARROW[0] * 100.0;
-        let (place, shift) = match () {
-            () if found[0] <= 0.0 => (0.0, "0"),
-            () if found[0] + wide >= NARROW[0] - 0.01 => (100.0, "-100%"),
-            () => (middle, "-50%"),
-        };
-        text.push_str(&format!(
-            "<b class=\"lab s{}\" style=\"left:{place:.2}%;top:{:.2}%;transform:translateX({shift})\">{}</b>",
-            curve.line.min(2),
-            found[1] / NARROW[1] * 100.0,
-            escape(&curve.name)
-        ));
+        let (left, shift) = place(found[0], found[0] + wide);
+        let top = found[1] / NARROW[1] * 100.0;
+        let style = format!("left:{left:.2}%;top:{top:.2}%;transform:translateX({shift})");
+        labels.push(html! {
+            b class={ "lab s" (curve.line.min(2)) } style=(style) { (curve.name) }
+        });
     }
-    text
+    html! { @for label in labels { (label) } }
 }
 
 /// Bars of a hundred percent, each divided into its parts; the share of the last part is in
 /// question.
-fn stack(bars: &[Stacked], name: &str, note: &str) -> String {
+fn stack(bars: &[Stacked], name: &str, note: &str) -> Markup {
     let last = bars[0].parts.last().map_or("", |part| &part.0);
     let mut kinds: Vec<&str> = Vec::new();
     for part in bars.iter().flat_map(|bar| &bar.parts) {
@@ -255,79 +255,62 @@ fn stack(bars: &[Stacked], name: &str, note: &str) -> String {
         Some(index) if index + 1 < kinds.len() => ["p0", "p1", "p2"][index.min(2)],
         _ => "p3",
     };
-    let key: String = kinds
-        .iter()
-        .map(|kind| format!("<i class=\"{}\"></i> {} ", class(kind), escape(kind)))
-        .collect();
-    let rows: String = bars
-        .iter()
-        .map(|bar| {
-            let parts: String = bar.parts.iter().map(|part| segment(part, class(&part.0))).collect();
-            let share = bar.parts.last().map_or(0.0, |part| part.2);
-            format!(
-                "<div class=\"sk\"><span class=\"l\">{}</span><div class=\"sb\">{parts}</div><b class=\"n\">{}</b><span class=\"e\">of {}</span></div>\n",
-                escape(&bar.name),
-                percent(share),
-                escape(&bar.whole),
-            )
-        })
-        .collect();
-    format!(
-        "<div class=\"stack\">\n<h2>{}</h2>\n<p class=\"cap\">{}</p>\n<p class=\"key\">{key}</p>\n{rows}</div>\n",
-        escape(name),
-        escape(note),
-    )
+    html! {
+        div.stack {
+            h2 { (name) }
+            p.cap { (note) }
+            p.key { @for kind in &kinds { i class=(class(kind)) {} " " (kind) " " } }
+            @for bar in bars {
+                div.sk {
+                    span.l { (bar.name) }
+                    div.sb { @for part in &bar.parts { (segment(part, class(&part.0))) } }
+                    b.n { (percent(bar.parts.last().map_or(0.0, |part| part.2))) }
+                    span.e { "of " (bar.whole) }
+                }
+            }
+        }
+    }
 }
 
-fn segment((name, amount, share): &(String, String, f64), class: &str) -> String {
+fn segment((name, amount, share): &(String, String, f64), class: &str) -> Markup {
     let fits = share * BAR >= LETTER[0] * amount.chars().count() as f64 + 8.0;
-    let text = if fits { escape(amount) } else { String::new() };
-    format!(
-        "<i class=\"{class}\" style=\"width:{:.2}%\" title=\"{}\"><span>{text}</span></i>",
-        share * 100.0,
-        escape(&format!("{name}: {amount}")),
-    )
+    html! {
+        i class=(class) style=(format!("width:{:.2}%", share * 100.0))
+            title={ (name) ": " (amount) } { span { @if fits { (amount) } } }
+    }
 }
 
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        share if share > 0.0 && share < 0.5 => "<\u{a0}1\u{a0}%".replace('<', "&lt;"),
+        share if share > 0.0 && share < 0.5 => "<\u{a0}1\u{a0}%".to_owned(),
         share => format!("{share:.0}\u{a0}%"),
     }
 }
 
 /// A list whose rows have ratios: each as a bar from the line of equality. `None` if fewer than two
 /// rows have one.
-pub fn ratios(list: &List) -> Option<String> {
+pub fn ratios(list: &List) -> Option<Markup> {
     let known: Vec<f64> = list.rows.iter().filter_map(drawn).collect();
     if known.len() < 2 {
         return None;
     }
     let low = known.iter().copied().fold(1.0 / 1.05, f64::min);
     let high = known.iter().copied().fold(1.05, f64::max);
-    let scale = Scale::log(low, high, 0.0, 100.0);
-    let ticks: String = ratio_ticks(&scale, 24.0)
-        .into_iter()
-        .map(|ratio| {
-            let at = scale.at(ratio);
-            let shift = if at < 12.0 { "0" } else if at > 88.0 { "-100%" } else { "-50%" };
-            let words = if ratio == 1.0 { "equal".to_owned() } else { span::ratio(ratio) };
-            format!(
-                "<span class=\"lab\" style=\"left:{at:.2}%;transform:translateX({shift})\">{}</span>",
-                escape(&words)
-            )
-        })
-        .collect();
-    let head = |index: usize| {
-        let unit = list.unit(index).map_or_else(String::new, |unit| format!(", {unit}"));
-        format!("<span class=\"n\">{}{unit}</span>", escape(list.head[index]))
-    };
-    let heads: String = (1..list.head.len()).map(head).collect();
-    let rows = list.rows.iter().map(|row| ratio_row(list, row, &scale));
-    Some(format!(
-        "<div class=\"bars\">\n<div class=\"pr axis\"><span></span><div class=\"k\">{ticks}</div>{heads}</div>\n{}</div>\n",
-        folded(&rows.collect::<Vec<_>>())
-    ))
+    let scale = Scale::log(low, high, [0.0, 100.0]);
+    let words = |ratio| if ratio == 1.0 { "equal".to_owned() } else { span::ratio(ratio) };
+    let rows: Vec<Markup> = list.rows.iter().map(|row| ratio_row(list, row, &scale)).collect();
+    Some(html! {
+        div.bars {
+            div class="pr axis" {
+                span {}
+                div.k { (ratio_labels(&scale, words)) }
+                @for (index, head) in list.head.iter().enumerate().skip(1) {
+                    span.n { (head) @if let Some(unit) = list.unit(index) { ", " (unit) } }
+                }
+            }
+            (folded(&rows))
+        }
+    })
 }
 
 /// The ratio of a row if it can be drawn.
@@ -335,63 +318,65 @@ fn drawn(row: &ListRow) -> Option<f64> {
     row.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
-fn ratio_row(list: &List, row: &ListRow, scale: &Scale) -> String {
+fn ratio_row(list: &List, row: &ListRow, scale: &Scale) -> Markup {
     let ratio = drawn(row);
-    let marks = ratio.map_or_else(String::new, |ratio| {
-        let (from, to) = (scale.at(ratio.min(1.0)), scale.at(ratio.max(1.0)));
-        format!(
-            "<i class=\"to\" style=\"left:{from:.2}%;width:{:.2}%\"></i><i class=\"one\" style=\"left:{:.2}%\"></i><i class=\"dot\" style=\"left:{:.2}%\"></i>",
-            to - from,
-            scale.at(1.0),
-            scale.at(ratio)
-        )
-    });
     let class = if ratio.is_some_and(|ratio| ratio > 1.0) { "pr up" } else { "pr down" };
-    let cell = |index: usize| {
-        let text = escape(&text::grouped(list.cell(row, index)));
-        // A phone has no room for the long names of units.
-        let text = text.replace(
-            "instructions",
-            "<span class=\"hw\">instructions</span><span class=\"nw\">in</span>",
-        );
-        format!("<span class=\"n\">{text}</span>")
-    };
-    let cells: String = (1..list.head.len()).map(cell).collect();
-    let verdict = match (row.verdict.as_str(), row.status) {
-        ("", _) => String::new(),
-        (words, Status::Pass) => format!("<b class=\"good\" title=\"{}\">✓</b> ", escape(words)),
-        (words, _) => format!("<b class=\"bad\">✗ {}</b> ", escape(words)),
-    };
-    format!(
-        "<div class=\"{class}\"><span class=\"l\">{verdict}{}</span><div class=\"k\">{marks}</div>{cells}</div>\n",
-        escape(list.cell(row, 0)),
-    )
+    html! {
+        div class=(class) {
+            span.l {
+                @match (row.verdict.as_str(), row.status) {
+                    ("", _) => {},
+                    (words, Status::Pass) => { b.good title=(words) { "✓" } " " },
+                    (words, _) => { b.bad { "✗ " (words) } " " },
+                }
+                (list.cell(row, 0))
+            }
+            div.k {
+                @if let Some(ratio) = ratio {
+                    (bar("to", scale.at(ratio.min(1.0)), scale.at(ratio.max(1.0))))
+                    (dot("one", scale.at(1.0)))
+                    (dot("dot", scale.at(ratio)))
+                }
+            }
+            @for index in 1..list.head.len() { span.n { (number(list.cell(row, index))) } }
+        }
+    }
+}
+
+/// A number with its unit. A phone has no room for the long names of units.
+fn number(text: &str) -> Markup {
+    let text = text::grouped(text);
+    html! {
+        @if let Some((number, rest)) = text.split_once("instructions") {
+            (number) span.hw { "instructions" } span.nw { "in" } (rest)
+        } @else { (text) }
+    }
 }
 
 /// The rows of a picture: at most [`NARROW_ROWS`] on a phone, where a switch shows the others, and
 /// at most [`ROWS`] in all.
-pub fn folded(rows: &[String]) -> String {
+pub fn folded(rows: &[Markup]) -> Markup {
     let (shown, left) = rows.split_at(rows.len().min(ROWS));
     let (first, later) = shown.split_at(shown.len().min(NARROW_ROWS));
-    let later = match later.len() {
-        0 => String::new(),
-        count => format!("{}<div class=\"later\">\n{}</div>\n", switch(count, ""), later.concat()),
-    };
-    first.concat() + &later + &left_out(left.len())
+    html! {
+        @for row in first { (row) }
+        @if !later.is_empty() {
+            (switch(later.len(), ""))
+            div.later { @for row in later { (row) } }
+        }
+        (left_out(left.len()))
+    }
 }
 
 /// The switch with which a phone shows further rows: those that follow it, `of` these kinds.
-pub fn switch(count: usize, of: &str) -> String {
-    format!(
-        "<input type=\"checkbox\" id=\"more\" class=\"vh\"/><label for=\"more\" class=\"unfold\">{count} more{}</label>\n",
-        escape(of)
-    )
+pub fn switch(count: usize, of: &str) -> Markup {
+    html! {
+        input.vh type="checkbox" id="more";
+        label.unfold for="more" { (count) " more" (of) }
+    }
 }
 
 /// The number of rows for which the first screen has no room.
-pub fn left_out(count: usize) -> String {
-    match count {
-        0 => String::new(),
-        count => format!("<p class=\"cap\">{count} more in all series, below</p>\n"),
-    }
+pub fn left_out(count: usize) -> Markup {
+    html! { @if count > 0 { p.cap { (count) " more in all series, below" } } }
 }

@@ -5,23 +5,19 @@
 use std::collections::BTreeSet;
 
 use super::{
-    figure::Figure,
-    frame::{Axis, RIGHT, number, x_axis},
+    figure::{Figure, parts},
+    frame::{Axis, Label, RIGHT, ROWS_LEFT, ROWS_X, draw_rows, number},
     panel::{AxisUnit, Entry, Panel, statistic},
     rows::{Kind, ROWS, Row, limits, pages, rows, values},
     scale::Scale,
-    svg::{Anchor, Svg, fit, text_width, wrap},
+    svg::{Anchor, Svg, fit},
     sweep,
 };
 use chronoscope_run::Unit;
 use chronoscope_units::{digits, show};
 
-const ROW: f64 = 32.0;
-const LINE: f64 = 13.0;
-
 /// The share of letters that fits the same width in bold.
 pub const BOLD: f64 = 0.85;
-const LEFT: f64 = 8.0;
 const TOP: f64 = 6.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
@@ -45,33 +41,23 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let values: Vec<f64> = rows.iter().flat_map(|row| values(row, panel)).collect();
     // The length of a bar represents its value, which requires a linear scale from zero.
     let scale = match panel.unit {
-        AxisUnit::Bytes => {
-            Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), LEFT, RIGHT - 4.0)
-        }
-        _ => Scale::fitting(values.into_iter(), LEFT, RIGHT - 4.0),
+        AxisUnit::Bytes => Scale::linear(0.0, values.iter().copied().fold(0.0, f64::max), ROWS_X),
+        _ => Scale::fitting(values.into_iter(), ROWS_X),
     };
-    let pages = pages(&rows);
-    let count = pages.len();
-    let part = |index: usize| {
-        if count > 1 { format!(" ({} of {count})", index + 1) } else { String::new() }
-    };
-    pages
-        .iter()
-        .enumerate()
-        .map(|(index, page)| figure(panel, page, &scale, &part(index)))
-        .collect()
+    parts(pages(&rows).into_iter(), |page, part| figure(panel, &page, &scale, part))
 }
 
 fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -> Figure {
     let groups = page.chunk_by(|one, next| one.group == next.group);
     let titles = groups.clone().filter(|rows| !rows[0].group.is_empty()).count();
-    let heights = page.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64);
-    let base = TOP + heights.sum::<f64>() + 20.0 * titles as f64;
-    let mut svg = Svg::new(base + 38.0);
+    let height = |rows: &[&Row<'_, '_>]| -> f64 {
+        rows.iter().map(|row| row_label(row, panel).height()).sum()
+    };
+    let base = TOP + height(page) + 20.0 * titles as f64;
     let is_memory = panel.unit == AxisUnit::Bytes;
     let title = if is_memory { "size" } else { "median and range" };
-    x_axis(&mut svg, &Axis::of(*scale, &panel.beyond(title), panel.unit.name()), LEFT, base, TOP);
-    svg.line("axis", [LEFT, base], [RIGHT, base]);
+    let mut svg = draw_rows(&Axis::new(*scale, &panel.beyond(title), panel.unit.name()), TOP, base);
+    svg.line("axis", [ROWS_LEFT, base], [RIGHT, base]);
     let mut table = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     let mut limited: BTreeSet<&str> = BTreeSet::new();
@@ -80,27 +66,21 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
         if !rows[0].group.is_empty() {
             svg.text(
                 "group",
-                [LEFT, top + 15.0],
+                [ROWS_LEFT, top + 15.0],
                 Anchor::Start,
-                &fit(&rows[0].group, BOLD * (RIGHT - LEFT)),
+                &fit(&rows[0].group, BOLD * (RIGHT - ROWS_LEFT)),
             );
             top += 20.0;
         }
         if let Some(floor) = floor(rows) {
             let place = scale.at(floor);
-            let height: f64 =
-                rows.iter().map(|row| ROW + LINE * (lines(row, panel).len() - 1) as f64).sum();
-            svg.line("floor", [place, top], [place, top + height]);
+            svg.line("floor", [place, top], [place, top + height(rows)]);
         }
         for row in rows {
             let class = if matches!(row.kind, Kind::Measured(_)) { "row" } else { "row other" };
-            svg.text(class, [RIGHT, top + 12.0], Anchor::End, &label(row, panel));
-            let lines = lines(row, panel);
-            for (index, line) in lines.iter().enumerate() {
-                svg.text(class, [LEFT, top + 12.0 + LINE * index as f64], Anchor::Start, line);
-            }
-            top += LINE * (lines.len() - 1) as f64;
-            let value = draw(&mut svg, panel, row, scale, top);
+            let label = row_label(row, panel);
+            let middle = label.draw(&mut svg, class, top);
+            let value = draw(&mut svg, panel, row, scale, middle);
             table.push(vec![row.group.clone(), row.name.clone(), value]);
             match &row.kind {
                 Kind::Measured(entry) => {
@@ -113,7 +93,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
                     }
                 }
             }
-            top += ROW;
+            top += label.height();
         }
     }
     if !limited.is_empty() {
@@ -153,18 +133,14 @@ fn floor(rows: &[&Row<'_, '_>]) -> Option<f64> {
     measured.map(|row| middle(row)).all(|value| value >= floor).then_some(floor)
 }
 
-/// A row's name, in one or two lines.
-fn lines(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<String> {
-    wrap(&row.name, RIGHT - LEFT - text_width(&label(row, panel)) - 10.0)
-}
-
-/// A row's value in few digits. Times have a unit; the unit of others is on the axis.
-fn label(row: &Row<'_, '_>, panel: &Panel<'_>) -> String {
-    match middle(row) {
+/// A row's name, and its value in few digits. Times have a unit; the unit of others is on the axis.
+fn row_label(row: &Row<'_, '_>, panel: &Panel<'_>) -> Label {
+    let value = match middle(row) {
         time if panel.unit == AxisUnit::Of(Unit::Nanoseconds) => show(time, "ns"),
         much if much >= 1e5 => number(much),
         value => digits(value),
-    }
+    };
+    Label::new(&row.name, value)
 }
 
 /// The value at a row's mark.
@@ -178,9 +154,8 @@ fn middle(row: &Row<'_, '_>) -> f64 {
     }
 }
 
-/// Draws a row below `top`, and returns its value as text.
-fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, top: f64) -> String {
-    let middle = top + 21.0;
+/// Draws a row's marks at the height `middle`, and returns its value as text.
+fn draw(svg: &mut Svg, panel: &Panel<'_>, row: &Row<'_, '_>, scale: &Scale, middle: f64) -> String {
     let format_value = |value: f64| show(value, panel.unit.name());
     let start = scale.at(if scale.log { scale.low } else { 0.0 });
     match &row.kind {

@@ -2,9 +2,9 @@
 //! Chronoscope / peer.
 
 use super::{
-    figure::Figure,
+    figure::{Figure, parts},
     frame::{Axis, RIGHT, x_axis},
-    scale::Scale,
+    scale::{Scale, times},
     svg::{Anchor, Svg, fit, text_width},
 };
 
@@ -67,22 +67,14 @@ pub fn figures(heading: &Heading, ratios: &[Ratio]) -> Vec<Figure> {
     let ends: Vec<f64> = ends.filter(|end| end.is_finite() && *end > 0.0).collect();
     let low = ends.iter().copied().fold(0.95, f64::min);
     let high = ends.iter().copied().fold(1.05, f64::max);
-    let scale = Scale::log(low, high, LEFT, RIGHT - 4.0);
-    let pages = drawable.len().div_ceil(MAX_ROWS);
-    let part = |index: usize| {
-        if pages > 1 { format!(" ({} of {pages})", index + 1) } else { String::new() }
-    };
-    drawable
-        .chunks(MAX_ROWS)
-        .enumerate()
-        .map(|(index, rows)| figure(heading, &part(index), rows, &scale))
-        .collect()
+    let scale = Scale::log(low, high, [LEFT, RIGHT - 4.0]);
+    parts(drawable.chunks(MAX_ROWS), |rows, part| figure(heading, part, rows, &scale))
 }
 
 fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Figure {
     let base = TOP + ROW_HEIGHT * ratios.len() as f64;
     let mut svg = Svg::new(base + 38.0);
-    x_axis(&mut svg, &Axis::of(*scale, heading.axis, ""), LEFT, base, TOP);
+    x_axis(&mut svg, &Axis::new(*scale, heading.axis, ""), LEFT, base, TOP);
     svg.line("axis", [LEFT, base], [RIGHT, base]);
     svg.line("marker", [scale.at(1.0), TOP], [scale.at(1.0), base]);
     let mut rows = Vec::new();
@@ -94,24 +86,19 @@ fn figure(heading: &Heading, part: &str, ratios: &[&Ratio], scale: &Scale) -> Fi
             svg.rect("band", [left, top + 1.0], [scale.at(1.0 + within) - left, ROW_HEIGHT - 2.0]);
         }
         let (shape, class) = ratio.tone.class();
-        let value = format!("×{:.3} {}", ratio.value, ratio.verdict);
+        let value = format!("{} {}", times(ratio.value), ratio.verdict);
+        let range = ratio.range.map(|(low, high)| format!("{} to {}", times(low), times(high)));
+        let range = range.unwrap_or_default();
         let mut tip = format!("{}: {value}", ratio.name);
         if let Some((low, high)) = ratio.range {
             svg.line("range", [scale.at(low), middle], [scale.at(high), middle]);
-            tip.push_str(&format!(", from ×{low:.3} to ×{high:.3}"));
+            tip.push_str(&format!(", from {range}"));
         }
         svg.mark(shape, class, [scale.at(ratio.value), middle], &tip);
         let room = RIGHT - LEFT - text_width(&value) - 10.0;
         svg.text("row", [LEFT, top + 12.0], Anchor::Start, &fit(&ratio.name, room));
         svg.text("row", [RIGHT, top + 12.0], Anchor::End, &value);
-        let range =
-            ratio.range.map_or(String::new(), |(low, high)| format!("×{low:.3} to ×{high:.3}"));
-        rows.push(vec![
-            ratio.name.clone(),
-            format!("×{:.3}", ratio.value),
-            range,
-            ratio.verdict.to_owned(),
-        ]);
+        rows.push(vec![ratio.name.clone(), times(ratio.value), range, ratio.verdict.to_owned()]);
     }
     Figure {
         kind: "ratio",

@@ -45,7 +45,7 @@ pub enum Kind<'p, 'a> {
 pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<'p, 'a>> {
     let targets: BTreeSet<&str> = entries.iter().map(|entry| entry.case.target.as_str()).collect();
     let group = |entry: &Entry<'_>| {
-        let words = entry.name.split(" · ").filter(|word| *word != entry.case.target);
+        let words = entry.words.iter().filter(|word| **word != *entry.case.target);
         if targets.len() > 1 { joined(&words.collect::<Vec<_>>()) } else { String::new() }
     };
     // Group titles are useful only if some group has at least two targets.

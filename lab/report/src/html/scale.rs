@@ -15,22 +15,21 @@ pub struct Scale {
 const LOG_RATIO: f64 = 100.0;
 
 impl Scale {
+    /// A linear scale from `low` to `high`, which must differ.
+    pub fn exact(low: f64, high: f64, [from, to]: [f64; 2]) -> Self {
+        Self { low, high, from, to, log: false }
+    }
+
     /// A linear scale whose ends are rounded outwards to ticks.
-    pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
+    pub fn linear(low: f64, high: f64, ends: [f64; 2]) -> Self {
         let (low, high) = distinct(low, high);
         let step = step(low, high);
-        Self {
-            low: (low / step).floor() * step,
-            high: (high / step).ceil() * step,
-            from,
-            to,
-            log: false,
-        }
+        Self::exact((low / step).floor() * step, (high / step).ceil() * step, ends)
     }
 
     /// A logarithmic scale that includes both ends. Ends must be positive; others are clamped to
     /// the smallest positive number.
-    pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
+    pub fn log(low: f64, high: f64, [from, to]: [f64; 2]) -> Self {
         // Beyond these ends a margin, or a power of ten, is no finite number.
         let [low, high] = [low, high].map(|end| end.clamp(1e-200, 1e200));
         let (low, high) = distinct(low, high);
@@ -41,14 +40,14 @@ impl Scale {
 
     /// A logarithmic scale for positive values that span more than [`LOG_RATIO`], otherwise a
     /// linear one that includes zero. Values that are not finite are ignored.
-    pub fn fitting(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
+    pub fn fitting(values: impl Iterator<Item = f64> + Clone, ends: [f64; 2]) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let low = finite.clone().fold(f64::INFINITY, f64::min);
         let high = finite.fold(f64::NEG_INFINITY, f64::max);
         match (low, high) {
-            (low, high) if low > high => Self::linear(0.0, 1.0, from, to),
-            (low, high) if low > 0.0 && high / low > LOG_RATIO => Self::log(low, high, from, to),
-            (low, high) => Self::linear(low.min(0.0), high.max(0.0), from, to),
+            (low, high) if low > high => Self::linear(0.0, 1.0, ends),
+            (low, high) if low > 0.0 && high / low > LOG_RATIO => Self::log(low, high, ends),
+            (low, high) => Self::linear(low.min(0.0), high.max(0.0), ends),
         }
     }
 
@@ -96,6 +95,17 @@ impl Scale {
     }
 }
 
+/// The position of a share of samples on an axis of the tail: −log₁₀(1 − share), so 1 for p90 and 2 for
+/// p99. Each step holds a tenth of the samples of the one before it.
+pub fn tail(share: f64) -> f64 {
+    -(1.0 - share).log10()
+}
+
+/// A ratio to a thousandth.
+pub fn times(ratio: f64) -> String {
+    format!("×{ratio:.3}")
+}
+
 /// Makes the ends of a scale finite, ordered and distinct.
 fn distinct(low: f64, high: f64) -> (f64, f64) {
     match (low, high) {
@@ -125,14 +135,14 @@ mod tests {
         for (low, high) in
             [(0.0, 1.0), (0.0, 7.3e9), (-3.0, 11.0), (41.0, 41.0), (0.0, 0.0), (1e-9, 2e-9)]
         {
-            let scale = Scale::linear(low, high, 0.0, 100.0);
+            let scale = Scale::linear(low, high, [0.0, 100.0]);
             let ticks = scale.ticks();
             assert!((3..=8).contains(&ticks.len()), "{low} {high}: {ticks:?}");
             assert!(scale.low <= low && high <= scale.high, "{scale:?}");
             assert!((0.0..=100.0).contains(&scale.at(low)));
         }
         assert_eq!(
-            Scale::linear(0.0, 98.0, 0.0, 1.0).ticks(),
+            Scale::linear(0.0, 98.0, [0.0, 1.0]).ticks(),
             [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
         );
     }
@@ -142,17 +152,17 @@ mod tests {
         for (low, high) in
             [(1.0, 1e9), (3.0, 900.0), (0.02, 0.03), (1.0, 15.0), (5.0, 5.0), (1e-12, 1e12)]
         {
-            let scale = Scale::log(low, high, 0.0, 100.0);
+            let scale = Scale::log(low, high, [0.0, 100.0]);
             let ticks = scale.ticks();
             assert!((1..=8).contains(&ticks.len()), "{low} {high}: {ticks:?}");
             assert!(ticks.iter().all(|tick| (scale.low..=scale.high).contains(tick)), "{ticks:?}");
         }
-        assert_eq!(Scale::log(10.0, 10_000.0, 0.0, 1.0).ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
+        assert_eq!(Scale::log(10.0, 10_000.0, [0.0, 1.0]).ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
     }
 
     #[test]
     fn places_follow_values() {
-        let scale = Scale::linear(0.0, 10.0, 100.0, 0.0);
+        let scale = Scale::linear(0.0, 10.0, [100.0, 0.0]);
         assert_eq!(
             [0.0, 5.0, 10.0, 99.0, -1.0].map(|value| scale.at(value)),
             [100.0, 50.0, 0.0, 0.0, 100.0]
@@ -166,9 +176,9 @@ mod tests {
 
     #[test]
     fn wide_spans_are_logarithmic() {
-        assert!(Scale::fitting([1.0, 1e6].into_iter(), 0.0, 1.0).log);
-        assert!(!Scale::fitting([50.0, 60.0].into_iter(), 0.0, 1.0).log);
-        assert!(!Scale::fitting([0.0, 1e6].into_iter(), 0.0, 1.0).log, "zero has no logarithm");
-        assert!(!Scale::fitting([f64::NAN].into_iter(), 0.0, 1.0).log);
+        assert!(Scale::fitting([1.0, 1e6].into_iter(), [0.0, 1.0]).log);
+        assert!(!Scale::fitting([50.0, 60.0].into_iter(), [0.0, 1.0]).log);
+        assert!(!Scale::fitting([0.0, 1e6].into_iter(), [0.0, 1.0]).log, "zero has no logarithm");
+        assert!(!Scale::fitting([f64::NAN].into_iter(), [0.0, 1.0]).log);
     }
 }

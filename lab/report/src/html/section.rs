@@ -1,15 +1,15 @@
 //! The section of one experiment: its events, charts, table of figures, and evidence.
 
 use chronoscope_suite::experiments;
+use maud::{Markup, html};
 
 use super::{
     case_figures,
-    figure::Figure,
     frame::number,
     overview::outcome,
     panel::{Panel, Subject},
     rules,
-    text::{escape, grouped, joined},
+    text::{grouped, joined, wide},
 };
 use crate::{
     table::Group, table::INTERVAL, table::evidence, table::figures::alternation,
@@ -21,46 +21,40 @@ use chronoscope_units::show;
 
 const NONE: &str = "–";
 
-pub fn html(experiment: &str, subjects: &[Subject<'_>]) -> String {
+/// The section of an experiment, empty without a case of it.
+pub fn section(experiment: &str, subjects: &[Subject<'_>]) -> Markup {
     let cases: Vec<(&str, &CaseResult)> = subjects
         .iter()
         .flat_map(|subject| subject.run.cases.iter().map(move |case| (subject.name.as_str(), case)))
         .filter(|(_, case)| case.experiment == experiment)
         .collect();
-    let Some((_, first)) = cases.first() else { return String::new() };
+    let Some((_, first)) = cases.first() else { return Markup::default() };
     let summary = experiments::find(experiment).map_or("", |spec| spec.summary);
     let panels = Panel::all(experiment, subjects);
-    let mut charts: String =
-        case_figures::charts(experiment, subjects).iter().map(Figure::html).collect();
+    let mut charts = case_figures::charts(experiment, subjects);
     for panel in &panels {
         // Charts of different clocks look alike: the title names the measure.
-        let of = if panels.len() > 1 { format!(" ({})", panel.measure()) } else { String::new() };
+        let measure =
+            if panels.len() > 1 { format!(" ({})", panel.measure()) } else { String::new() };
         for mut figure in rules::charts(panel) {
-            figure.title.push_str(&of);
-            charts.push_str(&figure.html());
+            figure.title.push_str(&measure);
+            charts.push(figure);
         }
     }
     let (of_cases, remarks) = rules::charts_of_cases(experiment, subjects);
-    charts.extend(of_cases.iter().map(Figure::html));
-    let remarks: String = remarks
-        .iter()
-        .map(|remark| format!("<p class=\"note\">{}</p>\n", escape(remark)))
-        .collect();
-    let charts = if charts.is_empty() {
-        charts
-    } else {
-        format!("<div class=\"charts\">\n{charts}</div>\n")
-    };
-    let name = escape(experiment);
-    format!(
-        "<section id=\"{}\">\n<h2>{name}</h2>\n<p class=\"lead\">{}</p>\n<p class=\"events\">from: {}<br/>to: {}</p>\n\
-         {charts}{remarks}{}</section>\n",
-        anchor(experiment),
-        escape(summary),
-        escape(&first.start),
-        escape(&first.end),
-        figures(&cases, subjects.len() > 1),
-    )
+    charts.extend(of_cases);
+    html! {
+        section id=(anchor(experiment)) {
+            h2 { (experiment) }
+            p.lead { (summary) }
+            p.events { "from: " (*first.start) br; "to: " (*first.end) }
+            @if !charts.is_empty() {
+                div.charts { @for chart in &charts { (chart.html()) } }
+            }
+            @for remark in remarks { p.note { (remark) } }
+            (figures(&cases, subjects.len() > 1))
+        }
+    }
 }
 
 /// The HTML id of an experiment's section.
@@ -72,18 +66,18 @@ pub fn anchor(experiment: &str) -> String {
 
 /// A row of the table of figures.
 struct Figures {
-    class: String,
-    /// The first cell, as HTML.
-    name: String,
+    class: &'static str,
+    /// The first cell.
+    name: Markup,
     /// The cells of the statistics; empty for a row that only names a case.
     cells: Vec<String>,
-    verdict: String,
+    verdict: Markup,
 }
 
 /// The table of all figures; a case without evidence shows only its verdict. Neighbouring columns
-/// that are equal in all rows are one, as those of deterministic series; columns without a figure are
+/// that are equal in all rows are one, as for deterministic series; columns without a figure are
 /// left out.
-fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
+fn figures(cases: &[(&str, &CaseResult)], many: bool) -> Markup {
     let mut header = vec!["n", "cold"];
     for statistic in Statistic::headlines() {
         header.push(statistic.name);
@@ -92,34 +86,48 @@ fn figures(cases: &[(&str, &CaseResult)], many: bool) -> String {
     header.push("control");
     let mut rows: Vec<Figures> = Vec::new();
     for (subject, case) in cases {
-        let mut words = vec![if many { *subject } else { "" }, &case.target, &case.label];
-        words.retain(|word| !word.is_empty());
-        let name = escape(&joined(&words));
+        let name = joined(&[if many { *subject } else { "" }, &case.target, &case.label]);
         let verdict = outcome(case);
-        let shown =
-            case.series.iter().filter(|series| !series.role.is_control() && case.is_proven());
-        let shown: Vec<&SeriesResult> = shown.collect();
+        let shown: Vec<&SeriesResult> = case
+            .series
+            .iter()
+            .filter(|series| !series.role.is_control() && case.is_proven())
+            .collect();
         match shown.as_slice() {
-            [] => {
-                let cells = vec![NONE.to_owned(); header.len()];
-                rows.push(Figures { class: String::new(), name, cells, verdict });
-            }
-            [series] => rows.push(row("", &name, case, series, verdict)),
+            [] => rows.push(Figures {
+                class: "",
+                name: html! { (name) },
+                cells: vec![NONE.to_owned(); header.len()],
+                verdict,
+            }),
+            [series] => rows.push(row(false, &name, case, series, verdict)),
             many => {
-                let (class, name) = ("case".to_owned(), format!("<span>{name}</span>"));
-                rows.push(Figures { class, name, cells: Vec::new(), verdict });
-                rows.extend(many.iter().map(|series| {
-                    row("series", &escape(&series.name), case, series, String::new())
-                }));
+                let name = html! { span { (name) } };
+                rows.push(Figures { class: "case", name, cells: Vec::new(), verdict });
+                rows.extend(
+                    many.iter()
+                        .map(|series| row(true, &series.name, case, series, Markup::default())),
+                );
             }
         }
     }
     let columns = columns(&header, &rows);
-    let head: String = columns.iter().map(|(name, _)| format!("<th>{name}</th>")).collect();
-    let body: String = rows.iter().map(|row| line(row, &columns)).collect();
-    format!(
-        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr><th>case</th>{head}<th>verdict</th></tr></thead><tbody>\n{body}</tbody></table></div>\n"
-    )
+    let names = columns.iter().map(|(name, _)| name.as_str());
+    let head: Vec<&str> = std::iter::once("case").chain(names).chain(["verdict"]).collect();
+    let rows = html! {
+        @for Figures { class, name, cells, verdict } in &rows {
+            tr class=(class) {
+                @if cells.is_empty() {
+                    td colspan=(columns.len() + 1) { (name) }
+                } @else {
+                    td { (name) }
+                    @for (_, index) in &columns { td { (grouped(&cells[*index])) } }
+                }
+                td { (verdict) }
+            }
+        }
+    };
+    wide("figures", &head, &rows)
 }
 
 /// The columns that are shown: the heading, and the place of the cells. Equal neighbours share one.
@@ -142,27 +150,13 @@ fn columns(header: &[&str], rows: &[Figures]) -> Vec<(String, usize)> {
     columns
 }
 
-fn line(row: &Figures, columns: &[(String, usize)]) -> String {
-    let Figures { class, name, cells, verdict } = row;
-    if cells.is_empty() {
-        let span = columns.len() + 1;
-        return format!(
-            "<tr class=\"{class}\"><td colspan=\"{span}\">{name}</td><td>{verdict}</td></tr>\n"
-        );
-    }
-    let cells: String = columns
-        .iter()
-        .map(|(_, index)| format!("<td>{}</td>", escape(&grouped(&cells[*index]))))
-        .collect();
-    format!("<tr class=\"{class}\"><td>{name}</td>{cells}<td>{verdict}</td></tr>\n")
-}
-
+/// The row of a series; `named` if the row above names its case.
 fn row(
-    class: &str,
+    named: bool,
     name: &str,
     case: &CaseResult,
     series: &SeriesResult,
-    verdict: String,
+    verdict: Markup,
 ) -> Figures {
     let summary = &series.summary;
     let unit = short(series.unit);
@@ -177,9 +171,6 @@ fn row(
         _ => format!(" (beyond {} {unit})", number(series.nominal)),
     };
     let notes = [p99_of_one(series), alternation(series)].into_iter().flatten();
-    let notes: String =
-        notes.map(|note| format!("<br/><small>{}</small>", escape(&note))).collect();
-    let auxiliary = if series.role.is_auxiliary() { " auxiliary" } else { "" };
     let mut cells = vec![summary.count.to_string(), plain(median(&summary.cold))];
     for statistic in Statistic::headlines() {
         cells.push(
@@ -191,7 +182,16 @@ fn row(
     cells.push(
         control.and_then(|control| Some(show(control.summary.p50?, unit))).unwrap_or_default(),
     );
-    let (class, name) = (format!("{class}{auxiliary}"), format!("{name}{nominal}{notes}"));
+    let class = match (named, series.role.is_auxiliary()) {
+        (true, true) => "series auxiliary",
+        (true, false) => "series",
+        (false, true) => "auxiliary",
+        (false, false) => "",
+    };
+    let name = html! {
+        (name) (nominal)
+        @for note in notes { br; small { (note) } }
+    };
     Figures { class, name, cells, verdict }
 }
 
@@ -201,33 +201,32 @@ fn short(unit: Unit) -> &'static str {
 }
 
 /// The evidence and counters of an experiment's cases, folded; empty without any.
-pub fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> String {
-    let mut lists = String::new();
+pub fn proofs(experiment: &str, subjects: &[Subject<'_>]) -> Markup {
+    let mut lists = Vec::new();
     for subject in subjects {
-        for group in Group::all(subject.run).filter(|group| group.cases[0].experiment == experiment)
-        {
-            let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
+        let name = if subjects.len() > 1 { subject.name.as_str() } else { "" };
+        let groups = Group::all(subject.run);
+        for group in groups.filter(|group| group.cases[0].experiment == experiment) {
+            let first = &group.cases[0];
             let lines = evidence::lines(&group);
-            if lines.is_empty() {
-                continue;
-            }
-            let title = joined(&[name, &group.cases[0].target, &group.cases[0].release]);
-            lists.push_str(&format!("<dt>{}</dt>\n", escape(&title)));
-            for (label, items) in lines {
-                let label = if label.is_empty() {
-                    String::new()
-                } else {
-                    format!("<b>{}</b> ", escape(&label))
-                };
-                lists.push_str(&format!("<dd>{label}{}</dd>\n", escape(&joined(&items))));
+            if !lines.is_empty() {
+                lists.push((joined(&[name, &first.target, &first.release]), lines));
             }
         }
     }
-    if lists.is_empty() {
-        return lists;
+    html! {
+        @if !lists.is_empty() {
+            details.evidence {
+                summary { (experiment) ": evidence and counters" }
+                dl {
+                    @for (title, lines) in &lists {
+                        dt { (title) }
+                        @for (label, items) in lines {
+                            dd { @if !label.is_empty() { b { (label) } " " } (joined(items)) }
+                        }
+                    }
+                }
+            }
+        }
     }
-    format!(
-        "<details class=\"evidence\"><summary>{}: evidence and counters</summary>\n<dl>\n{lists}</dl></details>\n",
-        escape(experiment)
-    )
 }

@@ -3,9 +3,9 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, draw, x_range, y_range},
+    frame::{Axis, X, Y, draw},
     panel::{AxisUnit, Panel, comparable_value, statistic},
-    scale::Scale,
+    scale::{Scale, times},
     sweep::{self, Curve, Line},
 };
 use chronoscope_run::{Published, Statistic};
@@ -52,27 +52,19 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
     if curves.is_empty() {
         return None;
     }
-    let (from, to) = x_range();
-    let (base, top) = y_range();
     let all = || measured.iter().chain(curves.iter().flat_map(|curve| &curve.points));
-    let x = Scale::fitting(all().map(|point| point.0), from, to - 12.0);
-    let y = Scale::fitting(all().map(|point| point.1), base, top);
+    let x = Scale::fitting(all().map(|point| point.0), [X[0], X[1] - 12.0]);
+    let y = Scale::fitting(all().map(|point| point.1), Y);
     let title = format!("{name}, times that at {parameter} = {first}");
-    let mut svg = draw(&sweep::axis(x, parameter), &Axis::of(y, &title, ""));
-    let format_value = |value: f64| format!("×{value:.3}");
-    let mut published = sweep::draw_curves(&mut svg, &curves, &x, &y, format_value);
+    let mut svg = draw(&sweep::axis(x, parameter), &Axis::new(y, &title, ""));
+    let mut published = sweep::draw_curves(&mut svg, &curves, &x, &y, times);
     let points: Vec<[f64; 2]> =
         measured.iter().map(|(at, value)| [x.at(*at), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     let mut rows = Vec::new();
     for ((at, value), point) in measured.iter().zip(&points) {
-        svg.mark(
-            0,
-            "c0",
-            *point,
-            &format!("{}, {parameter}={at}: {}", line.name, format_value(*value)),
-        );
-        rows.push(vec![line.name.clone(), at.to_string(), format_value(*value)]);
+        svg.mark(0, "c0", *point, &format!("{}, {parameter}={at}: {}", line.name, times(*value)));
+        rows.push(vec![line.name.clone(), at.to_string(), times(*value)]);
     }
     rows.append(&mut published);
     Some(Figure {

@@ -2,9 +2,9 @@
 //! whether all samples differ by one factor, or only the tail.
 
 use super::{
-    figure::Figure,
-    frame::{Axis, LEFT, RIGHT, draw, x_range, y_range},
-    scale::Scale,
+    figure::{Figure, note_left_out},
+    frame::{Axis, LEFT, RIGHT, X, Y, draw},
+    scale::{Scale, tail, times},
 };
 use crate::comparison::Shift;
 
@@ -22,43 +22,40 @@ pub fn figures(shifts: &[(String, &Shift)]) -> Vec<Figure> {
     largest.truncate(MAX_CHARTS);
     let mut figures: Vec<Figure> =
         largest.iter().map(|(name, shift)| figure(name, shift)).collect();
-    if let (Some(last), true) = (figures.last_mut(), shifts.len() > MAX_CHARTS) {
-        let all = shifts.len();
-        last.notes.push(format!("The {MAX_CHARTS} of {all} that differ most are drawn."));
-    }
+    let all = shifts.len();
+    let note = format!("The {MAX_CHARTS} of {all} that differ most are drawn.");
+    note_left_out(&mut figures, MAX_CHARTS, all, &note);
     figures
 }
 
 fn figure(name: &str, shift: &Shift) -> Figure {
-    let (from, to) = x_range();
     let last = shift.ratios.last().map_or(0.99, |one| one.0);
-    let x = Scale { low: 0.0, high: place(last).max(2.0), from, to, log: false };
+    let x = Scale::exact(0.0, tail(last).max(2.0), X);
     let ticks = TICKS.iter().filter(|(_, share)| *share <= last);
-    let ticks = ticks.map(|(name, share)| (place(*share), (*name).to_owned())).collect();
+    let ticks = ticks.map(|(name, share)| (tail(*share), (*name).to_owned())).collect();
     let ends = shift.band.iter().flat_map(|one| [one.interval.low, one.interval.high]);
     let all = || shift.ratios.iter().map(|one| one.1).chain(ends.clone());
-    let (base, top) = y_range();
-    let y = Scale::log(all().fold(0.95, f64::min), all().fold(1.05, f64::max), base, top);
-    let mut svg = draw(&Axis::with(x, "quantile", ticks), &Axis::of(y, "B / A (logarithmic)", ""));
+    let y = Scale::log(all().fold(0.95, f64::min), all().fold(1.05, f64::max), Y);
+    let mut svg = draw(&Axis::with(x, "quantile", ticks), &Axis::new(y, "B / A (logarithmic)", ""));
     let end = |of: fn(&chronoscope_statistics::Interval) -> f64| {
-        shift.band.iter().map(move |one| [x.at(place(one.share)), y.at(of(&one.interval))])
+        shift.band.iter().map(move |one| [x.at(tail(one.share)), y.at(of(&one.interval))])
     };
     let outline: Vec<[f64; 2]> = end(|ends| ends.high).chain(end(|ends| ends.low).rev()).collect();
     svg.area("band", &outline);
     svg.line("floor", [LEFT, y.at(1.0)], [RIGHT, y.at(1.0)]);
     let points: Vec<[f64; 2]> =
-        shift.ratios.iter().map(|(share, ratio)| [x.at(place(*share)), y.at(*ratio)]).collect();
+        shift.ratios.iter().map(|(share, ratio)| [x.at(tail(*share)), y.at(*ratio)]).collect();
     svg.curve("line c0", &points);
     let mut rows = Vec::new();
     for (tick, share) in TICKS {
         let Some((_, ratio)) = shift.ratios.iter().find(|one| one.0 == share) else { continue };
         let ends = shift.band.iter().find(|one| one.share == share);
         let ends = ends.map_or("–".to_owned(), |one| {
-            format!("×{:.3}…×{:.3}", one.interval.low, one.interval.high)
+            format!("{}…{}", times(one.interval.low), times(one.interval.high))
         });
-        let tip = format!("{tick}: ×{ratio:.3} ({ends})");
-        svg.mark(0, "c0", [x.at(place(share)), y.at(*ratio)], &tip);
-        rows.push(vec![tick.to_owned(), format!("×{ratio:.3}"), ends]);
+        let tip = format!("{tick}: {} ({ends})", times(*ratio));
+        svg.mark(0, "c0", [x.at(tail(share)), y.at(*ratio)], &tip);
+        rows.push(vec![tick.to_owned(), times(*ratio), ends]);
     }
     let reading = if shift.band.is_empty() {
         "Above 1, B is slower. Without a band: exact figures, or fewer than five repetitions."
@@ -76,11 +73,6 @@ fn figure(name: &str, shift: &Shift) -> Figure {
         rows,
         ..Figure::default()
     }
-}
-
-/// The position of a quantile: −log10(1 − share), as on the percentile ladder.
-fn place(share: f64) -> f64 {
-    -(1.0 - share).log10()
 }
 
 #[cfg(test)]
@@ -108,11 +100,11 @@ mod tests {
     #[test]
     fn a_chart_has_the_curve_and_its_band() {
         let with = shift(40.0, true);
-        let text = figures(&[("<case>".to_owned(), &with)])[0].html();
+        let text = figures(&[("<case>".to_owned(), &with)])[0].html().0;
         assert!(text.contains("data-kind=\"shift\"") && text.contains("&lt;case&gt;"), "{text}");
         assert!(text.contains("class=\"band\"") && text.contains("×36.000…×48.000"), "{text}");
         assert_eq!(text.matches("class=\"m c0\"").count(), TICKS.len());
-        let text = figures(&[("case".to_owned(), &shift(40.0, false))])[0].html();
+        let text = figures(&[("case".to_owned(), &shift(40.0, false))])[0].html().0;
         assert!(!text.contains("class=\"band\"") && text.contains("Without a band"), "{text}");
     }
 

@@ -4,9 +4,10 @@
 
 use super::{
     figure::Figure,
-    frame::{Axis, draw, x_range, y_range},
+    frame::{Axis, X, Y, draw},
     panel::{Entry, Panel},
     scale::Scale,
+    text::joined,
 };
 use chronoscope_statistics::Slope;
 use chronoscope_units::show;
@@ -32,15 +33,12 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
     let entries: Vec<&Entry<'_>> = cases.iter().flatten().copied().collect();
     let value =
         |entry: &Entry<'_>| entry.series.summary.p50.or(entry.series.summary.max).unwrap_or(0.0);
-    let (from, to) = x_range();
-    let (base, top) = y_range();
     let xs = entries.iter().filter_map(|entry| entry.series.x);
-    let x = Scale::linear(0.0, xs.fold(0.0, f64::max), from, to);
-    let y =
-        Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), base, top);
+    let x = Scale::linear(0.0, xs.fold(0.0, f64::max), X);
+    let y = Scale::linear(0.0, entries.iter().map(|entry| value(entry)).fold(0.0, f64::max), Y);
     let mut svg = draw(
         &Axis::with(x, &common_word(&cases[0]), ticks(&cases[0])),
-        &Axis::of(y, "p50", panel.unit.name()),
+        &Axis::new(y, "p50", panel.unit.name()),
     );
     let mut rows = Vec::new();
     let mut legend = Vec::new();
@@ -81,8 +79,8 @@ fn figure(panel: &Panel<'_>, cases: &[Vec<&Entry<'_>>]) -> Figure {
 
 /// The case's name: the words of an entry's name without the series.
 fn case_name(case: &[&Entry<'_>]) -> String {
-    let words = case[0].name.split(" · ").filter(|word| *word != case[0].series.name);
-    let name = words.collect::<Vec<_>>().join(" · ");
+    let words = case[0].words.iter().filter(|word| **word != *case[0].series.name);
+    let name = joined(&words.collect::<Vec<_>>());
     if name.is_empty() { case[0].case.experiment.to_string() } else { name }
 }
 

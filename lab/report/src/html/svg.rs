@@ -3,9 +3,7 @@
 //! A chart is 400 units wide, about the width of a phone's screen, so that text keeps its size
 //! there. On wider screens the page places several charts in a row instead of enlarging them.
 
-use std::fmt::Write as _;
-
-use super::text::escape;
+use maud::{Markup, html};
 
 /// The width of a chart, in SVG units.
 pub const WIDTH: f64 = 400.0;
@@ -22,11 +20,11 @@ const LETTER_WIDTH: f64 = 6.1;
 /// The marks that distinguish series, used cyclically.
 pub const SHAPES: [&str; 7] = ["●", "■", "▲", "◆", "▼", "✚", "✖"];
 
-/// An SVG picture under construction. Texts are escaped; coordinates are in SVG units.
+/// An SVG picture under construction. Coordinates are in SVG units.
 pub struct Svg {
     width: f64,
     height: f64,
-    body: String,
+    elements: Vec<Markup>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,63 +41,44 @@ impl Svg {
     }
 
     pub fn sized(width: f64, height: f64) -> Self {
-        Self { width, height, body: String::new() }
+        Self { width, height, elements: Vec::new() }
     }
 
-    pub fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
-        let (x1, y1, x2, y2) = (coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2));
-        self.add(format_args!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>"));
+    pub fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
+        self.curve(class, &[from, to]);
     }
 
     /// A line through points; nothing for fewer than two.
     pub fn curve(&mut self, class: &str, points: &[[f64; 2]]) {
-        if points.len() < 2 {
-            return;
+        if points.len() >= 2 {
+            self.elements.push(html! { path class=(class) d={ "M" (path(points)) } {} });
         }
-        let mut path = String::new();
-        for (index, [x, y]) in points.iter().enumerate() {
-            let _ = write!(
-                path,
-                "{}{} {}",
-                if index == 0 { 'M' } else { 'L' },
-                coordinate(*x),
-                coordinate(*y)
-            );
-        }
-        self.add(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     }
 
     /// A filled area within an outline; nothing for fewer than three points.
     pub fn area(&mut self, class: &str, outline: &[[f64; 2]]) {
-        if outline.len() < 3 {
-            return;
+        if outline.len() >= 3 {
+            self.elements.push(html! { path class=(class) d={ "M" (path(outline)) "Z" } {} });
         }
-        let points = outline.iter().map(|[x, y]| format!("{} {}", coordinate(*x), coordinate(*y)));
-        let path = points.collect::<Vec<_>>().join("L");
-        self.add(format_args!("<path class=\"{class}\" d=\"M{path}Z\"/>"));
     }
 
     pub fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
-        let (x, y, width, height) =
-            (coordinate(x), coordinate(y), coordinate(width.max(0.0)), coordinate(height.max(0.0)));
-        self.add(format_args!(
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
-        ));
+        let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(coordinate);
+        self.elements
+            .push(html! { rect class=(class) x=(x) y=(y) width=(width) height=(height) {} });
     }
 
     /// A rectangle that represents a value and shows `tip` under the pointer.
     pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
-        let (x, y, width, height) =
-            (coordinate(x), coordinate(y), coordinate(width.max(0.6)), coordinate(height.max(0.6)));
-        let tip = escape(tip);
-        self.add(format_args!(
-            "<rect class=\"m {class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" data-t=\"{tip}\"/>"
-        ));
+        let [x, y, width, height] = [x, y, width.max(0.6), height.max(0.6)].map(coordinate);
+        self.elements.push(html! {
+            rect class={ "m " (class) } x=(x) y=(y) width=(width) height=(height) data-t=(tip) {}
+        });
     }
 
     /// A mark that represents a value and shows `tip` under the pointer. `shape` indexes
     /// [`SHAPES`], modulo their number.
-    pub fn mark(&mut self, shape: usize, class: &str, [x, y]: [f64; 2], tip: &str) {
+    pub fn mark(&mut self, shape: usize, class: &str, place: [f64; 2], tip: &str) {
         let outline = match shape % SHAPES.len() {
             0 => "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
             1 => "m-3.5-3.5h7v7h-7z",
@@ -111,38 +90,36 @@ impl Svg {
                 "m-4-2.3l1.7-1.7l2.3 2.3l2.3-2.3l1.7 1.7l-2.3 2.3l2.3 2.3l-1.7 1.7l-2.3-2.3l-2.3 2.3l-1.7-1.7l2.3-2.3z"
             }
         };
-        let (x, y, tip) = (coordinate(x), coordinate(y), escape(tip));
-        self.add(format_args!(
-            "<path class=\"m {class}\" d=\"M{x} {y}{outline}\" data-t=\"{tip}\"/>"
-        ));
+        self.elements.push(html! {
+            path class={ "m " (class) } d={ "M" (path(&[place])) (outline) } data-t=(tip) {}
+        });
     }
 
-    pub fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
+    pub fn text(&mut self, class: &str, place: [f64; 2], anchor: Anchor, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (x, y, text) = (coordinate(x), coordinate(y), escape(text));
-        self.add(format_args!(
-            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"
-        ));
+        let [x, y] = place.map(coordinate);
+        self.elements
+            .push(html! { text class=(class) x=(x) y=(y) text-anchor=(anchor) { (text) } });
     }
 
     /// The finished picture; `label` is its text for screen readers.
-    pub fn finish(self, label: &str) -> String {
-        let (width, height, label) =
-            (coordinate(self.width), coordinate(self.height), escape(label));
-        let body = self.body;
-        format!(
-            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{label}\">\n{body}</svg>\n"
-        )
+    pub fn finish(self, label: &str) -> Markup {
+        let [width, height] = [self.width, self.height].map(coordinate);
+        html! {
+            svg viewBox={ "0 0 " (width) " " (height) } role="img" tabindex="0" aria-label=(label) {
+                @for element in self.elements { (element) }
+            }
+        }
     }
+}
 
-    fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.body, "{element}");
-    }
+/// The coordinates of points that lines join, in the syntax of a path after its `M`.
+fn path(points: &[[f64; 2]]) -> String {
+    points.iter().map(|place| place.map(coordinate).join(" ")).collect::<Vec<_>>().join("L")
 }
 
 /// A coordinate with at most one decimal, finer than a pixel; 0 if it is not finite.

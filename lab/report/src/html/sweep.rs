@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     figure::Figure,
-    frame::{Axis, RIGHT, draw, x_range, y_range},
+    frame::{Axis, RIGHT, X, Y, draw},
     panel::{Entry, Panel, applies_to, comparable_value, value_of},
     scale::Scale,
     svg::{Anchor, Svg},
@@ -23,8 +23,10 @@ const MAX_LINES: usize = 6;
 /// Series of cases that differ in one parameter only.
 pub struct Line<'p, 'a> {
     pub name: String,
-    /// The name without the target, common to the lines of all targets.
-    label: String,
+    /// The words of the name.
+    words: Vec<String>,
+    /// The words without the target, common to the lines of all targets.
+    label: Vec<String>,
     /// The entries by the value of the parameter, ascending.
     pub points: Vec<(f64, &'p Entry<'a>)>,
 }
@@ -106,8 +108,7 @@ fn measure_figures(panel: &Panel<'_>, parameter: &str, lines: &[&Line<'_, '_>]) 
     let published = curves(parameter, lines, |figure| comparable_value(figure, panel))
         .into_iter()
         .flat_map(|curve| curve.points.into_iter().map(|point| point.1));
-    let (base, top) = y_range();
-    let y = Scale::fitting(measured.chain(published).collect::<Vec<_>>().into_iter(), base, top);
+    let y = Scale::fitting(measured.chain(published).collect::<Vec<_>>().into_iter(), Y);
     groups.iter().map(|group| figure(panel, parameter, &statistic_name, group, y)).collect()
 }
 
@@ -139,18 +140,18 @@ pub fn lines<'p, 'a>(panel: &'p Panel<'a>, parameter: &str) -> Vec<Line<'p, 'a>>
             points.push((x, entry));
         }
     }
-    let own = |entry: &Entry<'_>| {
-        let words =
-            entry.name.split(" · ").filter(|word| !word.starts_with(&format!("{parameter}=")));
-        joined(&words.collect::<Vec<_>>())
-    };
+    let prefix = format!("{parameter}=");
     let kept = found.into_values().filter(|points| points.len() >= MIN_POINTS);
     kept.map(|mut points| {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let name = own(points[0].1);
-        let label = name.replace(&*points[0].1.case.target, "");
-        let name = if name.is_empty() { panel.experiment.to_owned() } else { name };
-        Line { name, label, points }
+        let entry = points[0].1;
+        let mut words = entry.words.clone();
+        words.retain(|word| !word.starts_with(&prefix));
+        let label = words.iter().filter(|word| **word != *entry.case.target).cloned().collect();
+        if words.is_empty() {
+            words.push(panel.experiment.to_owned());
+        }
+        Line { name: joined(&words), words, label, points }
     })
     .collect()
 }
@@ -218,18 +219,14 @@ fn figure(
     let value = |entry: &Entry<'_>| value_of(entry, statistic_name).unwrap_or(f64::NAN);
     let xs: Vec<f64> =
         lines.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
-    let (from, to) = x_range();
     // Leave room at the right for the letters of published curves.
-    let x =
-        Scale::fitting(xs.iter().copied(), from, if curves.is_empty() { to } else { to - 12.0 });
-    let mut svg = draw(&axis(x, parameter), &Axis::of(y, &panel.beyond(&what), panel.unit.name()));
-    let words = |line: &Line<'_, '_>| line.name.split(" · ").map(str::to_owned).collect::<Vec<_>>();
-    let mut common = if lines.len() > 1 { words(lines[0]) } else { Vec::new() };
-    common.retain(|word| lines.iter().all(|line| words(line).contains(word)));
+    let room = if curves.is_empty() { 0.0 } else { 12.0 };
+    let x = Scale::fitting(xs.iter().copied(), [X[0], X[1] - room]);
+    let mut svg = draw(&axis(x, parameter), &Axis::new(y, &panel.beyond(&what), panel.unit.name()));
+    let mut common = if lines.len() > 1 { lines[0].words.clone() } else { Vec::new() };
+    common.retain(|word| lines.iter().all(|line| line.words.contains(word)));
     let own = |line: &Line<'_, '_>| {
-        let mut own = words(line);
-        own.retain(|word| !common.contains(word));
-        joined(&own)
+        joined(&line.words.iter().filter(|word| !common.contains(word)).collect::<Vec<_>>())
     };
     let mut rows = draw_curves(&mut svg, &curves, &x, &y, |value| show(value, panel.unit.name()));
     let mut measured = Vec::new();
@@ -266,7 +263,7 @@ fn figure(
 /// The x axis of a parameter; a logarithmic `size` has ticks at powers of two bytes.
 pub fn axis(x: Scale, parameter: &str) -> Axis {
     if parameter != "size" || !x.log {
-        return Axis::of(x, parameter, "");
+        return Axis::new(x, parameter, "");
     }
     let label = |power: u32| match power {
         0..10 => (1 << power).to_string(),

@@ -3,7 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{heading, page, scale::Scale, svg::Svg, text::escape};
+use maud::{Markup, html};
+
+use super::{
+    heading, page,
+    scale::{Scale, times},
+    svg::Svg,
+    text::wide,
+};
 use crate::{history::labels, history::least_reach};
 use chronoscope_run::history::CaseRow;
 use chronoscope_statistics::{
@@ -83,24 +90,14 @@ pub fn render(rows: &[CaseRow], words: &str, linked: &dyn Fn(i64) -> bool) -> St
         1 => format!("One change of level in {runs}"),
         count => format!("{count} changes of level in {runs}"),
     };
-    let body = [found(&lines, linked), machines(rows, linked), sections(&lines, linked)].concat();
-    page(&title, &heading(&title), &body)
-}
-
-/// The runs that a reader of the page may want to open: the last of each machine, and those that
-/// begin a new level, the newest first, at most `most`.
-pub fn notable(rows: &[CaseRow], most: usize) -> Vec<i64> {
-    let labels = labels_of(rows);
-    let lines = lines(rows, &labels);
-    let last: BTreeMap<&str, i64> = rows.iter().map(|row| (machine(row), row.run)).collect();
-    let changed =
-        lines.iter().flat_map(|line| line.changes.iter().map(|change| line.runs[change.at].run));
-    let mut runs: Vec<i64> = changed.collect::<BTreeSet<_>>().into_iter().rev().collect();
-    runs.retain(|run| !last.values().any(|last| last == run));
-    let mut all: Vec<i64> = last.into_values().collect::<BTreeSet<_>>().into_iter().rev().collect();
-    all.extend(runs);
-    all.truncate(most);
-    all
+    let body = html! {
+        (heading(&title))
+        (found(&lines, linked))
+        (machines(rows, linked))
+        (sections(&lines, linked))
+        (all_runs(rows, linked))
+    };
+    page(&title, &body)
 }
 
 /// The name of a row's machine: its host's, where it has none.
@@ -146,20 +143,11 @@ fn lines<'a>(rows: &'a [CaseRow], labels: &'a HashMap<&str, String>) -> Vec<Line
     lines
 }
 
-fn link(run: i64, linked: &dyn Fn(i64) -> bool) -> String {
-    match linked(run) {
-        true => format!("<a href=\"runs/{run}.html\">run {run}</a>"),
-        false => format!("run {run}"),
+fn link(run: i64, linked: &dyn Fn(i64) -> bool) -> Markup {
+    html! {
+        @if linked(run) { a href={ "runs/" (run) ".html" } { "run " (run) } }
+        @else { "run " (run) }
     }
-}
-
-/// A table whose cells are markup.
-fn table(class: &str, head: &[&str], rows: &str) -> String {
-    let head: String = head.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
-    format!(
-        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures {class}\"><thead><tr>{head}</tr></thead><tbody>\n\
-         {rows}</tbody></table></div>\n"
-    )
 }
 
 /// The runs of a machine.
@@ -171,7 +159,7 @@ struct Machine<'a> {
 
 /// The machines: how many runs each has, and its last one. One name with several hosts may be two
 /// machines.
-fn machines(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> String {
+fn machines(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> Markup {
     let mut machines: BTreeMap<&str, Machine<'_>> = BTreeMap::new();
     for row in rows {
         let new = || Machine { runs: BTreeSet::new(), hosts: BTreeSet::new(), last: row };
@@ -180,137 +168,158 @@ fn machines(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> String {
         machine.hosts.insert(&row.host);
         machine.last = row;
     }
-    let row = |(name, machine): (&&str, &Machine<'_>)| {
-        let hosts = match machine.hosts.len() {
-            1 => machine.hosts.first().map_or(String::new(), |host| escape(host)),
-            count => format!("{count} hosts: if they are not one machine, name them with --as"),
-        };
-        format!(
-            "<tr><td>{}</td><td>{}</td><td>{hosts}</td><td>{}</td><td>{}</td></tr>\n",
-            escape(name),
-            machine.runs.len(),
-            link(machine.last.run, linked),
-            escape(&machine.last.started)
-        )
+    let rows = html! {
+        @for (name, machine) in &machines {
+            tr {
+                td { (name) }
+                td { (machine.runs.len()) }
+                td {
+                    @match machine.hosts.len() {
+                        1 => @for host in &machine.hosts { (host) },
+                        count => {
+                            (count) " hosts: if they are not one machine, name them with --as"
+                        }
+                    }
+                }
+                td { (link(machine.last.run, linked)) }
+                td { (*machine.last.started) }
+            }
+        }
     };
-    let rows: String = machines.iter().map(row).collect();
     let head = ["machine", "runs", "host", "last", "started (UTC)"];
-    format!("<h2>Machines</h2>\n{}", table("machines", &head, &rows))
+    html! {
+        h2 { "Machines" }
+        (wide("figures machines", &head, &rows))
+    }
 }
 
-/// The changes of all lines, the newest first.
-fn found(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> String {
+/// All runs, the newest first, each with a link to its page.
+fn all_runs(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> Markup {
+    let runs: BTreeMap<i64, &CaseRow> = rows.iter().map(|row| (row.run, row)).collect();
+    let lines = html! {
+        @for row in runs.into_values().rev() {
+            tr {
+                td { (link(row.run, linked)) }
+                td { (machine(row)) }
+                td { (*row.started) }
+            }
+        }
+    };
+    html! {
+        h2 { "Runs" }
+        (wide("figures runs", &["run", "machine", "started (UTC)"], &lines))
+    }
+}
+
+/// The changes of all lines, the newest first; empty without any.
+fn found(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
     let mut found: Vec<(&Line<'_>, &Change)> = lines
         .iter()
         .flat_map(|line| line.changes.iter().map(move |change| (line, change)))
         .collect();
     found.sort_by_key(|(line, change)| std::cmp::Reverse(line.runs[change.at].run));
-    let count = found.len();
-    let rows: String = found
-        .iter()
-        .take(LISTED)
-        .map(|(line, change)| {
-            format!(
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                escape(line.experiment),
-                case(line),
-                escape(line.machine),
-                link(line.runs[change.at].run, linked),
-                escape(&show(change.before, line.unit)),
-                escape(&show(change.after, line.unit)),
-                escape(&ratio(change)),
-            )
-        })
-        .collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    let facts = match count {
-        count if count <= LISTED => "The newest first.".to_owned(),
-        _ => format!("The newest {LISTED}."),
+    let rows = html! {
+        @for (line, change) in found.iter().take(LISTED) {
+            tr {
+                td { (line.experiment) }
+                td { (case(line)) }
+                td { (line.machine) }
+                td { (link(line.runs[change.at].run, linked)) }
+                td { (show(change.before, line.unit)) }
+                td { (show(change.after, line.unit)) }
+                td { (ratio(change)) }
+            }
+        }
     };
     let head = ["experiment", "case", "machine", "since", "before", "after", "after / before"];
-    let table = table("changes", &head, &rows);
-    format!("<h2>Changes</h2>\n<p class=\"facts\">{facts}</p>\n{table}")
+    html! {
+        @if !found.is_empty() {
+            h2 { "Changes" }
+            p.facts {
+                "The newest " @if found.len() <= LISTED { "first." } @else { (LISTED) "." }
+            }
+            (wide("figures changes", &head, &rows))
+        }
+    }
 }
 
 fn ratio(change: &Change) -> String {
-    if change.before > 0.0 {
-        format!("×{:.3}", change.after / change.before)
-    } else {
-        "–".to_owned()
-    }
+    if change.before > 0.0 { times(change.after / change.before) } else { "–".to_owned() }
 }
 
 /// The name of a line's case, with its series where that says more.
 fn case(line: &Line<'_>) -> String {
     let series = if line.series == line.experiment { "" } else { line.series };
-    escape([line.label, series].join(" ").trim())
+    [line.label, series].join(" ").trim().to_owned()
 }
 
 /// The lines of each experiment, one below the other.
-fn sections(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> String {
+fn sections(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
     let mut experiments: Vec<&str> = Vec::new();
     for line in lines {
         if !experiments.contains(&line.experiment) {
             experiments.push(line.experiment);
         }
     }
-    let section = |experiment: &&str| {
-        let rows: String = lines
-            .iter()
-            .filter(|line| line.experiment == *experiment)
-            .map(|line| row(line, linked))
-            .collect();
-        let head = ["case", "machine", "runs", "p50 from run to run", "last", "next", "outside"];
-        let class = "team";
-        format!(
-            "<section class=\"team\" id=\"{0}\">\n<h2>{0}</h2>\n{1}</section>\n",
-            escape(experiment),
-            table(class, &head, &rows)
-        )
+    let rows = |experiment: &str| {
+        html! {
+            @for line in lines.iter().filter(|line| line.experiment == experiment) {
+                (row(line, linked))
+            }
+        }
     };
-    let legend = "<p class=\"facts\">Each line has a scale of its own. Band: where the next run is expected; \
-                  ▲: a run outside of the band of those before it; ◆: the first run of a new level.</p>\n";
-    legend.to_owned() + &experiments.iter().map(section).collect::<String>()
+    let head = ["case", "machine", "runs", "p50 from run to run", "last", "next", "outside"];
+    html! {
+        p.facts {
+            "Each line has a scale of its own. Band: where the next run is expected; ▲: a run outside \
+             of the band of those before it; ◆: the first run of a new level."
+        }
+        @for experiment in experiments {
+            section.team id=(experiment) {
+                h2 { (experiment) }
+                (wide("figures team", &head, &rows(experiment)))
+            }
+        }
+    }
 }
 
-fn row(line: &Line<'_>, linked: &dyn Fn(i64) -> bool) -> String {
-    let above = if line.nominal == 0.0 {
-        String::new()
-    } else {
-        format!(" above {}", escape(&show(line.nominal, line.unit)))
-    };
+fn row(line: &Line<'_>, linked: &dyn Fn(i64) -> bool) -> Markup {
     let band = line.next().map_or("–".to_owned(), |band| {
         format!("{} to {}", show(band.low, line.unit), show(band.high, line.unit))
     });
-    let runs = match (line.runs.first(), line.runs.last()) {
-        (Some(first), Some(last)) if first.run != last.run => {
-            format!("{} of {} to {}", line.runs.len(), first.run, link(last.run, linked))
-        }
-        (_, Some(last)) => link(last.run, linked),
-        _ => String::new(),
-    };
     let marked = line.runs.iter().zip(&line.outside).filter(|(_, is_outside)| **is_outside);
     // The newest: a line of many runs has some by chance.
-    let marked: Vec<i64> = marked.map(|(row, _)| row.run).collect();
-    let newest: Vec<String> = marked.iter().rev().take(3).map(|run| link(*run, linked)).collect();
-    let more =
-        if marked.len() > 3 { format!(" and {} more", marked.len() - 3) } else { String::new() };
-    format!(
-        "<tr><td>{}{above}</td><td>{}</td><td>{runs}</td><td>{}</td><td>{}</td><td>{}</td><td>{}{more}</td></tr>\n",
-        case(line),
-        escape(line.machine),
-        picture(line),
-        escape(&line.last().map_or("–".to_owned(), |value| show(value, line.unit))),
-        escape(&band),
-        newest.join(" "),
-    )
+    let marked: Vec<i64> = marked.map(|(row, _)| row.run).rev().collect();
+    html! {
+        tr {
+            td {
+                (case(line))
+                @if line.nominal != 0.0 { " above " (show(line.nominal, line.unit)) }
+            }
+            td { (line.machine) }
+            td {
+                @if let [first, .., last] = line.runs.as_slice() && first.run != last.run {
+                    (line.runs.len()) " of " (first.run) " to "
+                }
+                @if let Some(last) = line.runs.last() { (link(last.run, linked)) }
+            }
+            td { (picture(line)) }
+            td { (line.last().map_or("–".to_owned(), |value| show(value, line.unit))) }
+            td { (band) }
+            td {
+                @for (index, run) in marked.iter().take(3).enumerate() {
+                    @if index > 0 { " " }
+                    (link(*run, linked))
+                }
+                @if marked.len() > 3 { " and " (marked.len() - 3) " more" }
+            }
+        }
+    }
 }
 
 /// The picture of a line: its figures from run to run, the levels between changes, and the band of
 /// the next run at its right end.
-fn picture(line: &Line<'_>) -> String {
+fn picture(line: &Line<'_>) -> Markup {
     let known: Vec<(usize, f64)> =
         line.values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let figures: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
@@ -324,13 +333,8 @@ fn picture(line: &Line<'_>) -> String {
         let share = at as f64 / (line.runs.len().max(2) - 1) as f64;
         MARGIN + share * (WIDTH - 4.0 * MARGIN)
     };
-    let y = Scale {
-        low: low - room,
-        high: if high > 0.0 { high + room } else { 1.0 },
-        from: HEIGHT - MARGIN,
-        to: MARGIN,
-        log: false,
-    };
+    let high = if high > 0.0 { high + room } else { 1.0 };
+    let y = Scale::exact(low - room, high, [HEIGHT - MARGIN, MARGIN]);
     let mut svg = Svg::sized(WIDTH, HEIGHT);
     if let Some(band) = band {
         let (top, bottom) = (y.at(band.high), y.at(band.low));
@@ -407,6 +411,7 @@ mod tests {
             "{text}"
         );
         let link = "<td>desk</td><td><a href=\"runs/41.html\">run 41</a></td>";
+        assert!(text.contains("<tr><td>run 2</td><td>&lt;b&gt;</td><td>2026-01-31T12"), "{text}");
         assert!(text.contains(link) && text.contains("<td>×1.200</td>"), "{text}");
         assert!(text.contains("run 41, 2026-01-31T12:00:00Z: 1.2"), "{text}");
         assert_eq!(text.matches("a new level (×1.200)").count(), 1, "{text}");
@@ -415,8 +420,11 @@ mod tests {
         // The other machine is named by its host, and did not change.
         assert!(text.contains("&lt;b&gt;</td><td>30 of 2 to run 60"), "{text}");
         assert_eq!(text.matches("0 changes of level").count(), 1, "{text}");
-        assert_eq!(notable(&rows(), 9), [60, 59, 41]);
-        assert_eq!(notable(&rows(), 2), [60, 59]);
+        let linked = render(&rows(), "", &|_| true);
+        for run in 1..=60 {
+            let link = format!("<tr><td><a href=\"runs/{run}.html\">run {run}</a></td>");
+            assert!(linked.contains(&link), "{run}");
+        }
     }
 
     #[test]

@@ -1,25 +1,24 @@
-//! Text on the page: escaping and formatting.
+//! Text on the page: formatting, tables, and the last cleaning of a document.
 
-/// Escapes text for an element or a quoted attribute. Control characters, which HTML forbids, and
-/// bidirectional overrides become replacement characters; line breaks and tabs become spaces.
-pub fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            '\n' | '\t' => safe.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                safe.push(char::REPLACEMENT_CHARACTER);
-            }
-            letter if letter.is_control() => safe.push(char::REPLACEMENT_CHARACTER),
-            letter => safe.push(letter),
-        }
+use maud::{Markup, Render, html};
+
+/// Replaces what HTML forbids or what would deceive a reader, wherever it stands in a document:
+/// control characters, bidirectional overrides and noncharacters become replacement characters,
+/// and tabs become spaces.
+pub fn clean(document: String) -> String {
+    let is_unsafe = |letter: char| {
+        (letter.is_control() && letter != '\n')
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
+    };
+    if !document.contains(is_unsafe) {
+        return document;
     }
-    safe
+    let safe = |letter| match letter {
+        '\t' => ' ',
+        letter if is_unsafe(letter) => char::REPLACEMENT_CHARACTER,
+        letter => letter,
+    };
+    document.chars().map(safe).collect()
 }
 
 /// Groups the first number of a text by thousands if it has five digits or more, with narrow
@@ -41,29 +40,28 @@ pub fn grouped(text: &str) -> String {
     grouped
 }
 
-/// The next steps below a picture: the words up to the first colon are a step's heading.
-pub fn steps(steps: &[String]) -> String {
-    let step = |step: &String| match step.split_once(": ") {
-        Some((head, rest)) => format!("<p><b>→ {}:</b> {}</p>\n", escape(head), escape(rest)),
-        None => format!("<p>→ {}</p>\n", escape(step)),
+/// A table of text with a header.
+pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> Markup {
+    let rows = html! {
+        @for row in rows {
+            tr { @for cell in row { td { (cell) } } }
+        }
     };
-    let lines: String = steps.iter().take(3).map(step).collect();
-    if lines.is_empty() { lines } else { format!("<div class=\"next\">\n{lines}</div>\n") }
+    wide(class, header, &rows)
 }
 
-/// An HTML table with a header; cells are escaped. A table wider than the page scrolls by itself.
-pub fn table(class: &str, header: &[&str], rows: &[Vec<String>]) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-        cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
-    };
-    let head = cells("th", &mut header.iter().copied());
-    let body: String = rows
-        .iter()
-        .map(|row| format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str))))
-        .collect();
-    format!(
-        "<div class=\"wide\" tabindex=\"0\"><table class=\"{class}\"><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
-    )
+/// A table of these rows with a header. A table wider than the page scrolls by itself.
+pub fn wide(class: &str, header: &[impl Render], rows: &Markup) -> Markup {
+    html! {
+        div.wide tabindex="0" {
+            table class=(class) {
+                thead {
+                    tr { @for name in header { th { (name) } } }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
 }
 
 /// Joins the items that are not empty by ` · `.
@@ -79,12 +77,13 @@ mod tests {
 
     #[test]
     fn no_text_becomes_markup() {
+        let page = |text: &str| clean(html! { (text) }.into_string());
         assert_eq!(
-            escape("<script>alert('a' & \"b\")</script>"),
-            "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;"
+            page("<script>alert('a' & \"b\")</script>"),
+            "&lt;script&gt;alert('a' &amp; &quot;b&quot;)&lt;/script&gt;"
         );
-        assert_eq!(escape("a\0b\x1b[31mc\u{202e}d\ne"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}d e");
-        assert_eq!(escape("µs · 5…7 ≤ é"), "µs · 5…7 ≤ é");
+        assert_eq!(page("a\0b\x1b[31mc\u{202e}d\te"), "a\u{fffd}b\u{fffd}[31mc\u{fffd}d e");
+        assert_eq!(page("µs · 5…7 ≤ é"), "µs · 5…7 ≤ é");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //! bursts or periodically.
 
 use super::{
-    figure::Figure,
-    frame::{Axis, BOTTOM, TOP, draw, x_range, y_range},
+    figure::{Figure, note_longest},
+    frame::{Axis, BOTTOM, TOP, X, Y, draw},
     panel::{Entry, Panel, domain, worst},
     scale::Scale,
 };
 use crate::cause;
-use chronoscope_run::{Domain, Role};
+use chronoscope_run::Domain;
 use chronoscope_units::show;
 
 /// Number of columns; each shows its smallest and its largest sample.
@@ -28,20 +28,11 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let varies = |entry: &&Entry<'_>| {
         entry.series.samples.iter().any(|sample| sample.1 != entry.series.samples[0].1)
     };
-    let all: Vec<&Entry<'_>> = panel
-        .entries
-        .iter()
-        .filter(|entry| {
-            entry.series.role == Role::Measured && entry.series.samples.len() >= MIN_SAMPLES
-        })
-        .filter(varies)
-        .collect();
+    let is_long = |entry: &&Entry<'_>| entry.series.samples.len() >= MIN_SAMPLES;
+    let all: Vec<&Entry<'_>> = panel.measured().filter(is_long).filter(varies).collect();
     let mut figures: Vec<Figure> =
         worst(&all, MAX_CHARTS).map(|entry| figure(panel, entry)).collect();
-    if let (Some(last), true) = (figures.last_mut(), all.len() > MAX_CHARTS) {
-        last.notes
-            .push(format!("The {MAX_CHARTS} of {} with the longest maximum are drawn.", all.len()));
-    }
+    note_longest(&mut figures, MAX_CHARTS, all.len());
     figures
 }
 
@@ -69,14 +60,12 @@ fn concatenate(samples: &[(f64, f64)]) -> (Vec<(f64, f64)>, Vec<f64>) {
 fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
     let (samples, boundaries) = concatenate(&entry.series.samples);
     let end = samples.iter().map(|sample| sample.0).fold(0.0, f64::max);
-    let (from, to) = x_range();
-    let (base, top) = y_range();
-    let x = Scale { low: 0.0, high: if end > 0.0 { end } else { 1.0 }, from, to, log: false };
-    let y = Scale::fitting(samples.iter().map(|sample| sample.1), base, top);
+    let x = Scale::exact(0.0, if end > 0.0 { end } else { 1.0 }, X);
+    let y = Scale::fitting(samples.iter().map(|sample| sample.1), Y);
     let unit = if domain(entry.case) == Some(Domain::Wall) { "ns" } else { "" };
     let title = if unit.is_empty() { "ticks since the start" } else { "since the start" };
     let mut svg =
-        draw(&Axis::of(x, title, unit), &Axis::of(y, &panel.beyond("sample"), panel.unit.name()));
+        draw(&Axis::new(x, title, unit), &Axis::new(y, &panel.beyond("sample"), panel.unit.name()));
     for boundary in &boundaries {
         svg.line("floor", [x.at(*boundary), TOP], [x.at(*boundary), BOTTOM]);
     }
@@ -160,7 +149,7 @@ mod tests {
     fn a_column_keeps_its_extremes() {
         let samples: Vec<(f64, f64)> =
             (0..10_000).map(|index| (f64::from(index), f64::from(index % 100))).collect();
-        let x = Scale { low: 0.0, high: 9_999.0, from: 0.0, to: 300.0, log: false };
+        let x = Scale::exact(0.0, 9_999.0, [0.0, 300.0]);
         let columns = columns(&samples, &x);
         assert_eq!(columns.len(), COLUMNS);
         assert!(columns.iter().any(|column| column.2 == 99.0));

@@ -3,15 +3,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use maud::{Markup, html};
+
 use super::{
     overview::finding,
-    scale::Scale,
+    scale::{Scale, times},
     svg::Svg,
-    text::{escape, joined},
+    text::{joined, wide},
 };
 use crate::{
-    comparison::Comparison, comparison::Figures, comparison::Finding, comparison::Line,
-    history::least_reach,
+    comparison::Comparison, comparison::Figures, comparison::Finding, history::least_reach,
 };
 use chronoscope_run::history::CaseRow;
 use chronoscope_statistics::{alert::expected, alert::outside};
@@ -34,12 +35,12 @@ struct Trend<'a> {
 
 /// The trends of a comparison's cases over the store's runs on B's host, by run number. Empty for
 /// fewer than three runs.
-pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
+pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> Markup {
     let rows: Vec<&CaseRow> =
         rows.iter().filter(|row| row.host == comparison.b.context.host).collect();
     let runs: BTreeSet<i64> = rows.iter().map(|row| row.run).collect();
     if runs.len() < MIN_RUNS {
-        return String::new();
+        return Markup::default();
     }
     let mut by_series: HashMap<(&str, &str), Vec<&CaseRow>> = HashMap::new();
     for row in rows {
@@ -52,7 +53,7 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
         let value = |run: &i64| own.iter().find(|row| row.run == *run).and_then(|row| row.figure());
         let unit = own.first().map_or("", |row| &row.unit);
         Trend {
-            name: line_name(line),
+            name: line.title(),
             unit,
             values: runs.iter().map(value).collect(),
             finding: line.finding,
@@ -66,11 +67,11 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> String {
 }
 
 /// The trends over the runs of several comparisons with the same A, which is the first of `runs`.
-pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
+pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> Markup {
     let mut trends: Vec<Trend<'_>> = Vec::new();
     for (index, comparison) in comparisons.iter().enumerate() {
         for line in &comparison.lines {
-            let name = line_name(line);
+            let name = line.title();
             let place = trends.iter().position(|trend| trend.name == name).unwrap_or_else(|| {
                 trends.push(Trend {
                     name,
@@ -91,28 +92,27 @@ pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> String {
     section(&trends, &names, &joined(runs), "worst verdict")
 }
 
-fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) -> String {
-    let rows: String = trends.iter().map(|trend| row(trend, runs)).collect();
+fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) -> Markup {
+    let rows = html! { @for trend in trends { (row(trend, runs)) } };
     let head = ["case", "p50 from run to run", "first", "last", "last / first", verdict];
-    let head: String = head.map(|name| format!("<th>{name}</th>")).concat();
-    format!(
-        "<section class=\"trend\">\n<h2>From run to run</h2>\n<p class=\"facts\">{}; each line has a scale of its own, from zero; \
-         band: where the last run was expected, ▲: a run outside of its band</p>\n\
-         <div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n</section>\n",
-        escape(which),
-    )
+    html! {
+        section.trend {
+            h2 { "From run to run" }
+            p.facts {
+                (which) "; each line has a scale of its own, from zero; band: where the last run was \
+                 expected, ▲: a run outside of its band"
+            }
+            (wide("figures", &head, &rows))
+        }
+    }
 }
 
-fn row(trend: &Trend<'_>, runs: &[String]) -> String {
+fn row(trend: &Trend<'_>, runs: &[String]) -> Markup {
     let text = |value: Option<f64>| value.map_or("–".to_owned(), |value| show(value, trend.unit));
     let known = || trend.values.iter().flatten().copied();
     let (first, last) = (known().next(), known().next_back());
-    let ratio = first
-        .zip(last)
-        .filter(|(first, _)| *first > 0.0)
-        .map(|(first, last)| format!("×{:.3}", last / first));
-    let cells = [text(first), text(last), ratio.unwrap_or("–".to_owned())]
-        .map(|cell| format!("<td>{}</td>", escape(&cell)));
+    let ratio =
+        first.zip(last).filter(|(first, _)| *first > 0.0).map(|(first, last)| times(last / first));
     let outside = outside(&trend.values, least_reach(trend.unit));
     let tips: Vec<String> = runs
         .iter()
@@ -123,36 +123,27 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> String {
             format!("{run}: {}{mark}", text(*value))
         })
         .collect();
-    format!(
-        "<tr><td>{}</td><td>{}</td>{}<td>{}</td></tr>\n",
-        escape(&trend.name),
-        line(trend, &outside, &tips),
-        cells.concat(),
-        finding(trend.finding),
-    )
+    html! {
+        tr {
+            td { (trend.name) }
+            td { (line(trend, &outside, &tips)) }
+            td { (text(first)) }
+            td { (text(last)) }
+            td { (ratio.as_deref().unwrap_or("–")) }
+            td { (finding(trend.finding)) }
+        }
+    }
 }
 
 /// The small line chart of a trend, before the band in which the last run was expected. Its scale
 /// starts at zero, so that changes are in proportion.
-fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> String {
+fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
     let values = &trend.values;
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let high = known.iter().map(|point| point.1).fold(0.0, f64::max);
-    let x = Scale {
-        low: 0.0,
-        high: (values.len() - 1) as f64,
-        from: MARGIN,
-        to: WIDTH - MARGIN,
-        log: false,
-    };
-    let y = Scale {
-        low: 0.0,
-        high: if high > 0.0 { high } else { 1.0 },
-        from: HEIGHT - 3.0,
-        to: MARGIN,
-        log: false,
-    };
+    let x = Scale::exact(0.0, (values.len() - 1) as f64, [MARGIN, WIDTH - MARGIN]);
+    let y = Scale::exact(0.0, if high > 0.0 { high } else { 1.0 }, [HEIGHT - 3.0, MARGIN]);
     let mut svg = Svg::sized(WIDTH, HEIGHT);
     let earlier: Vec<f64> = known.iter().map(|point| point.1).collect();
     let earlier = earlier.split_last().map_or(&[][..], |(_, earlier)| earlier);
@@ -169,15 +160,4 @@ fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> String {
         svg.mark(shape, class, *point, &tips[*at]);
     }
     svg.finish(&tips.join(", "))
-}
-
-/// The display name of a comparison's line: experiment, case, and the series where its name differs
-/// from the experiment's.
-pub fn line_name(line: &Line) -> String {
-    let series = if line.series == line.experiment { "" } else { &line.series };
-    [&line.experiment, line.case.as_str(), series]
-        .into_iter()
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }

@@ -27,20 +27,35 @@ pub fn is_condition(figure: &FigureResult) -> bool {
     CONDITIONS.contains(&figure.name.as_str())
 }
 
+/// The section of conditions as text: a paragraph for each target, and the size of the run.
 pub fn section(run: &Run) -> String {
+    let paragraph = |(target, items): (&str, Vec<String>)| {
+        let indent = target.chars().count() + 2;
+        format!("{target}: {}\n", wrap(&items, indent, WIDTH))
+    };
+    machines(run).into_iter().map(paragraph).collect::<String>() + &size(run) + "\n"
+}
+
+/// The conditions on each target that has any, in the order of their names.
+pub fn machines(run: &Run) -> Vec<(&str, Vec<String>)> {
     let mut targets: Vec<&str> = run.cases.iter().map(|case| case.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();
     let machines = targets.into_iter().map(|target| {
         let cases: Vec<&CaseResult> =
             run.cases.iter().filter(|case| case.target == target).collect();
-        machine(target, &cases)
+        (target, machine(&cases))
     });
-    let mut end = format!("{} in {}", run_size(run), length(&run.context));
+    machines.filter(|(_, items)| !items.is_empty()).collect()
+}
+
+/// The number of cases, their duration, and a remark on a debug build.
+pub fn size(run: &Run) -> String {
+    let mut size = format!("{} in {}", run_size(run), length(&run.context));
     if run.context.build == "debug" {
-        end.push_str(" · a debug build: the code around the kernel is slow");
+        size.push_str(" · a debug build: the code around the kernel is slow");
     }
-    machines.collect::<String>() + &end + "\n"
+    size
 }
 
 /// The duration of a run, and that of its cases one after the other if it is known.
@@ -60,7 +75,8 @@ fn run_size(run: &Run) -> String {
     }
 }
 
-fn machine(target: &str, cases: &[&CaseResult]) -> String {
+/// The conditions during a target's cases.
+fn machine(cases: &[&CaseResult]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     if let Some(clock) = cases.iter().find_map(|case| case.clock.as_ref()) {
         items.push(match clock.domain {
@@ -112,12 +128,7 @@ fn machine(target: &str, cases: &[&CaseResult]) -> String {
     let reference: Vec<f64> = ends(&figures(&["reference loop before", "reference loop after"]));
     items.extend(reference_spread(&reference));
     items.extend(provenance(cases));
-    let indent = target.chars().count() + 2;
-    if items.is_empty() {
-        String::new()
-    } else {
-        format!("{target}: {}\n", wrap(&items, indent, WIDTH))
-    }
+    items
 }
 
 /// The versions of emulator, simulator, core and kernel, and a key of the whole identity; the full

@@ -102,7 +102,7 @@ fn title(table: &mut TextTable, group: &Group<'_>) {
     let clock = group.cases.iter().find_map(|case| case.clock.as_ref());
     let mut parts = vec![first.experiment.to_string(), first.target.to_string()];
     parts.extend(clock.map(|clock| format!("{} clock", clock.domain)));
-    parts.extend(group.common.iter().map(|word| (*word).to_owned()));
+    parts.extend(group.common.iter().map(|part| part.text().to_owned()));
     parts.extend(experiments::find(&first.experiment).map(|spec| spec.summary.to_owned()));
     table.line(wrap(&parts, 2, WIDTH));
 }

@@ -39,7 +39,7 @@ fn the_threshold_is_the_caller_s() {
             history,
             conditions: &[],
             look: None,
-            in_turn: |_, _| None,
+            in_turn: &|_, _| None,
         };
         compare(&[Pair { label: String::new(), a: &a, b: &b }], &how)[0].finding
     };

@@ -125,7 +125,7 @@ fn answer_of(lines: Vec<Line>, only_in_a: &[&str]) -> String {
         history,
         conditions: &[],
         look: None,
-        in_turn: |_, _| None,
+        in_turn: &|_, _| None,
     };
     let side = |name: &str| Side { name: name.into(), context: Context::default() };
     let mut comparison = Comparison::new([side("a"), side("b")], &how, lines);

@@ -12,7 +12,7 @@ fn compared(a: &CaseResult, b: &CaseResult, statistics: &[&str]) -> Comparison {
         history,
         conditions: &[],
         look: None,
-        in_turn: |_, _| None,
+        in_turn: &|_, _| None,
     };
     let side = |name: &str| Side { name: name.into(), context: Context::default() };
     let lines = compare(&[Pair { label: "load=mmap".to_owned(), a, b }], &how);

@@ -68,7 +68,7 @@ fn the_words_of_an_open_comparison_depend_on_strictness() {
             history: &History::default(),
             conditions: &[],
             look: None,
-            in_turn: |_, _| None,
+            in_turn: &|_, _| None,
         };
         let lines = compare(&[Pair { label: String::new(), a: &a, b: &wide }], &how);
         let side = |name: &str| Side { name: name.into(), context: Context::default() };

@@ -11,7 +11,11 @@ use self::{
     pins::{Focus, Marks, Timebase},
     view::draw,
 };
-use super::{cases::ProvenCase, figure::Figure, text::joined};
+use super::{
+    cases::ProvenCase,
+    figure::{Figure, note_left_out},
+    text::joined,
+};
 use chronoscope_capture::{Capture, Pulse, Sampling};
 use chronoscope_run::{Unit, names::CAPTURE};
 use chronoscope_units::{count, show};
@@ -43,18 +47,15 @@ pub fn figures(cases: &[ProvenCase<'_>]) -> (Vec<Figure>, Vec<String>) {
                 .push(format!("{}: no pin of its capture shows a whole sample", shown.name())),
         }
     }
-    if let (Some(last), true) = (figures.last_mut(), captured.len() > MAX_CHARTS) {
-        last.notes.push(format!(
-            "Captures of the first {MAX_CHARTS} of {} cases are drawn.",
-            captured.len()
-        ));
-    }
+    let all = captured.len();
+    let note = format!("Captures of the first {MAX_CHARTS} of {all} cases are drawn.");
+    note_left_out(&mut figures, MAX_CHARTS, all, &note);
     (figures, remarks)
 }
 
 fn figure(shown: &ProvenCase<'_>, capture: &Capture, focus: &Focus<'_>) -> Figure {
     let case = shown.case;
-    let timebase = Timebase::of(case, capture);
+    let timebase = Timebase::new(case, capture);
     let marks = focus.marks(&timebase);
     let (svg, reading) = draw(capture, focus, &timebase, marks.as_ref());
     let names = focus.names();

@@ -17,7 +17,7 @@ pub struct Timebase {
 }
 
 impl Timebase {
-    pub fn of(case: &CaseResult, capture: &Capture) -> Self {
+    pub fn new(case: &CaseResult, capture: &Capture) -> Self {
         let unit = time_unit(case);
         let hertz = case.clock.as_ref().map_or(1_000_000_000, |clock| clock.hertz.max(1));
         // Simulations without a given clock rate use ticks of 1 ns.
@@ -69,7 +69,7 @@ impl<'a> Focus<'a> {
     /// from the bench's line to the handler's pin, or else the first pin with a pulse. `None`
     /// without pulses.
     pub fn find(case: &'a CaseResult, capture: &'a Capture) -> Option<Self> {
-        let timebase = Timebase::of(case, capture);
+        let timebase = Timebase::new(case, capture);
         let own = case.series.iter().filter(|series| !series.role.is_from_pin());
         let mut found: Vec<(&SeriesResult, &Channel, Vec<Pulse>)> = Vec::new();
         for series in own {

@@ -93,7 +93,7 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
     let (capture, mut case) = (capture(), case(&capture()));
     {
         let focus = Focus::find(&case, &capture).unwrap();
-        let timebase = Timebase::of(&case, &capture);
+        let timebase = Timebase::new(&case, &capture);
         let marks = focus.marks(&timebase).expect("they fit");
         // The first begins between 1000 and 1003: the second, 301 later, must end by 1440, and is
         // 134 long.
@@ -101,10 +101,10 @@ fn marks_lie_within_their_pulses_or_are_not_shown() {
     }
     case.series[0].samples[1].1 = 141.0;
     let focus = Focus::find(&case, &capture).unwrap();
-    assert!(focus.marks(&Timebase::of(&case, &capture)).is_none(), "longer than its pulse");
+    assert!(focus.marks(&Timebase::new(&case, &capture)).is_none(), "longer than its pulse");
     case.series[0].samples.truncate(2);
     let focus = Focus::find(&case, &capture).unwrap();
-    assert!(focus.marks(&Timebase::of(&case, &capture)).is_none(), "not all were kept");
+    assert!(focus.marks(&Timebase::new(&case, &capture)).is_none(), "not all were kept");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_million_edges_make_a_small_picture() {
     let picture = |run: &Run| {
         let subjects = [super::super::panel::Subject { name: String::new(), run }];
         let (figures, remarks) = figures(&ProvenCase::all("switch", &subjects));
-        (figures[0].html(), remarks)
+        (figures[0].html().0, remarks)
     };
     let (html, remarks) = picture(&run_of(vec![many_edges(100)]));
     assert!(html.len() < 60_000 && remarks.is_empty(), "{} bytes, {remarks:?}", html.len());

@@ -57,7 +57,7 @@ pub fn draw(
         let signed = |at: u64| {
             if at < origin { -timebase.value(origin - at) } else { timebase.value(at - origin) }
         };
-        let x = Scale { low: signed(from), high: signed(to), from: LEFT, to: RIGHT, log: false };
+        let x = Scale::exact(signed(from), signed(to), [LEFT, RIGHT]);
         let top = height * index as f64;
         let window = Window { from, to, origin, x, timebase };
         let base = top + HEAD + LANE_HEIGHT * lanes as f64;
@@ -68,7 +68,7 @@ pub fn draw(
         };
         svg.text("group", [4.0, top + 13.0], Anchor::Start, &what);
         let title = format!("since number {} began", sample + 1);
-        x_axis(&mut svg, &Axis::of(x, &title, timebase.unit.name()), LEFT, base, top + HEAD - 4.0);
+        x_axis(&mut svg, &Axis::new(x, &title, timebase.unit.name()), LEFT, base, top + HEAD - 4.0);
         let mut place = top + HEAD;
         for (index, channel) in channels.iter().enumerate() {
             svg.text("row", [4.0, place + 16.0], Anchor::Start, &fit(&channel.name, LEFT - 8.0));
