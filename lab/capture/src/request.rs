@@ -84,7 +84,7 @@ impl fmt::Display for Trigger {
 /// The measures that the user asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The channels to measure. If it is empty and no latency is asked for, all channels.
+    /// The channels to measure; if there are none and no latency, all channels.
     pub channels: Vec<String>,
     /// The measures of each channel.
     pub measures: Vec<Measure>,

@@ -3,6 +3,7 @@
 //! Two identical runs differ in their [`Context`] only.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod answer;
 mod case;
@@ -57,17 +58,19 @@ pub const SCHEMA: u32 = 2;
 /// The versions of the form that can be read, as messages list them.
 pub const READABLE: &str = "1 and 2";
 
-/// Returns whether a run of this version of the form can be read; [`Run::upgrade`] makes an older
-/// one today's.
+/// Returns whether a run of this version of the form can be read; [`Run::upgrade`] brings it to
+/// [`SCHEMA`].
 pub const fn is_readable(schema: u32) -> bool {
     1 <= schema && schema <= SCHEMA
 }
 
-/// A run: the results of a study, or of cases given on the command line. One that was read may be
-/// of an older version of the form; see [`Run::upgrade`].
+/// A run: the results of a study, or of cases given on the command line. A run from a file may have
+/// an older version of the form; see [`Run::upgrade`].
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Run {
+    /// The version of the form.
     pub schema: u32,
+    /// The time, the machine and the program.
     pub context: Context,
     /// The study's name; empty for cases given on the command line.
     pub study: OneLine,
@@ -78,6 +81,7 @@ pub struct Run {
     /// The rules by which the study's question is answered, if the study has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answering: Option<Answering>,
+    /// The results of the cases, in the order of the study.
     pub cases: Vec<CaseResult>,
     /// The results of other tools, measured in pairs with cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -25,7 +25,12 @@ pub enum Precision {
     /// Two digits.
     Two,
     /// The range of the repetitions' figures: they do not agree on two digits.
-    Range { low: f64, high: f64 },
+    Range {
+        /// The smallest figure, in the series' unit.
+        low: f64,
+        /// The largest figure, in the series' unit.
+        high: f64,
+    },
 }
 
 /// Two values between which an exact figure alternates, with the share of samples that each has.
@@ -49,8 +54,9 @@ impl SeriesResult {
         }
     }
 
-    /// Whether one repetition makes the p99 of a wall clock: its own reaches it, and all others lie
-    /// below by more than a tenth. Returns the largest of the others.
+    /// Returns the second largest p99 of the repetitions if a single one determines the p99 of the
+    /// series: all others are more than a tenth below. `None` otherwise, and for other clocks than a
+    /// wall clock.
     pub fn p99_of_one(&self) -> Option<f64> {
         let pooled = self.summary.p99.filter(|_| self.unit == Unit::Nanoseconds)?;
         let each: Option<Vec<f64>> =
@@ -61,8 +67,8 @@ impl SeriesResult {
         (pooled > ALONE * next).then_some(next)
     }
 
-    /// The two values of a figure in instructions or cycles that takes hardly any other: they have
-    /// nine tenths of the samples, and each has a tenth.
+    /// Returns the two values between which samples in instructions or cycles alternate: together they
+    /// have nine tenths of the samples, and each has a tenth at least.
     pub fn alternation(&self) -> Option<Alternation> {
         let mut most = self.histogram.clone();
         most.sort_unstable_by_key(|(_, count)| std::cmp::Reverse(*count));

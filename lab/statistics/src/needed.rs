@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repetitions_do_not_reduce_cannot_be_settled_by_them() {
+    fn a_fixed_variance_is_not_settled_by_repetitions() {
         let between = 2.0 * 1.15_f64.ln().powi(2);
         assert_eq!(needed(0.0, 0.1, between), None);
         assert_eq!(needed(0.0, 10.0, 0.0), None);

@@ -68,7 +68,7 @@ const CASE: &str =
      cases.nominal, cases.p50, cases.status, runs.machine, cases.experiment";
 
 impl Store {
-    /// Returns the newest runs, newest first, optionally those of one study.
+    /// Returns the newest runs, newest first; with `study`, the newest of this study.
     ///
     /// # Errors
     /// If the store cannot be read.

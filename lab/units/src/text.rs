@@ -121,27 +121,15 @@ macro_rules! printable_type {
             }
         }
 
-        impl From<&str> for $name {
-            fn from(text: &str) -> Self {
-                text.to_owned().into()
-            }
-        }
-
-        impl From<&String> for $name {
-            fn from(text: &String) -> Self {
-                text.as_str().into()
+        impl<T: AsRef<str> + ?Sized> From<&T> for $name {
+            fn from(text: &T) -> Self {
+                text.as_ref().to_owned().into()
             }
         }
 
         impl From<$name> for String {
             fn from(text: $name) -> Self {
                 text.0
-            }
-        }
-
-        impl From<&$name> for String {
-            fn from(text: &$name) -> Self {
-                text.0.clone()
             }
         }
 
@@ -163,19 +151,7 @@ macro_rules! printable_type {
             }
         }
 
-        impl PartialEq<$name> for str {
-            fn eq(&self, other: &$name) -> bool {
-                self == other.0
-            }
-        }
-
         impl PartialEq<$name> for &str {
-            fn eq(&self, other: &$name) -> bool {
-                *self == other.0
-            }
-        }
-
-        impl PartialEq<$name> for String {
             fn eq(&self, other: &$name) -> bool {
                 *self == other.0
             }

@@ -104,7 +104,7 @@ mod tests {
                            unitsize=1\nprobe1=CLK\nprobe2=DATA\n";
 
     #[test]
-    fn rates_are_those_of_sigrok() {
+    fn rates_are_read_as_sigrok_reads_them() {
         for (text, hertz) in [
             ("2 mHz", 2_000_000),
             ("2 MHz", 2_000_000),
