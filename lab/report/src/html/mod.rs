@@ -222,5 +222,5 @@ fn page(title: &str, body: &Markup) -> String {
             }
         }
     };
-    clean(document.into_string())
+    clean(document.into_string()) + "\n"
 }
