@@ -37,6 +37,8 @@ pub mod vcd;
 mod answer_test;
 #[cfg(test)]
 mod google_benchmark_test;
+#[cfg(test)]
+mod pages_test;
 
 use std::{
     fs,

@@ -27,6 +27,7 @@ const PROGRAM: House = House {
 const REPORT: House = House {
     folder: "report/src",
     floors: &[
+        &["pages_test"],
         &["answer_test", "google_benchmark_test"],
         &["format"],
         &["comparison_text", "html"],

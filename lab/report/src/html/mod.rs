@@ -21,8 +21,6 @@ mod heat;
 mod histogram;
 mod ladder;
 mod overview;
-#[cfg(test)]
-mod pages_test;
 mod panel;
 mod parts;
 mod peers;
@@ -42,7 +40,7 @@ mod svg;
 mod sweep;
 pub mod team;
 #[cfg(test)]
-mod test;
+pub(crate) mod test;
 mod text;
 mod timeline;
 mod trend;

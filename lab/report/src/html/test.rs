@@ -23,7 +23,7 @@ pub(super) fn page_of(run: &Run) -> String {
 
 /// Asserts that elements nest and end, attributes are quoted, nothing is fetched, and no control
 /// character is left.
-pub(super) fn check(page: &str) {
+pub(crate) fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page;
     while let Some((_, tag)) = rest.split_once('<') {

@@ -5,10 +5,10 @@
 
 use std::{env, fs, path::Path};
 
-use super::{comparison, render, team, test::check};
 use crate::{
     answer_test::{load, names, runs},
     comparison::{Comparison, History, How, Judge, Pairing, Side, compare, match_cases},
+    html::{comparison, render, team, test::check},
 };
 use chronoscope_run::{Run, history::CaseRow, sample};
 
