@@ -224,5 +224,5 @@ fn page(title: &str, body: &Markup) -> String {
             }
         }
     };
-    printable_document(document.into_string())
+    printable_document(document.into_string() + "\n")
 }
