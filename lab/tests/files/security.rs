@@ -292,6 +292,28 @@ fn a_run_file_is_only_shown() {
 }
 
 #[test]
+fn a_run_file_opens_no_study() {
+    let folder = Folder::new("run-study");
+    let question = "Was this file opened?";
+    let study = folder.file(
+        "mine.toml",
+        format!(
+            "name = 'mine'\ntitle = 'Mine'\n[answer]\nquestion = '{question}'\n\
+             [[case]]\nexperiment = 'switch'\n"
+        ),
+    );
+    let mut hostile = hostile_run();
+    for name in [study.as_str(), "mine.toml", "./mine.toml"] {
+        hostile["study"] = json!(name);
+        let file = folder.file("run.json", hostile.to_string());
+        for format in ["table", "html"] {
+            let answer = run(program_in(&folder).args(["report", &file, "--format", format]));
+            assert!(!answer.exits(0).stdout.contains(question), "{name} as {format}");
+        }
+    }
+}
+
+#[test]
 fn names_in_a_run_stay_in_the_folder_of_its_page() {
     let folder = Folder::new("names");
     let run: Run = serde_json::from_value(hostile_run()).unwrap();

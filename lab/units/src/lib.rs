@@ -175,6 +175,21 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// Makes a document of many lines safe to show: each [unprintable](is_unprintable) character but the
+/// end of a line becomes U+FFFD, and a tab becomes a space.
+pub fn printable_document(text: String) -> String {
+    let is_safe = |c| c == '\n' || !is_unprintable(c);
+    if text.chars().all(is_safe) {
+        return text;
+    }
+    let shown = |c| match c {
+        '\t' => ' ',
+        c if is_safe(c) => c,
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    text.chars().map(shown).collect()
+}
+
 /// Returns whether a character is no visible text: controls, which a terminal obeys (C0, C1 and
 /// DEL), separators of lines, marks that change the direction of the text around them, and
 /// noncharacters, which XML forbids.

@@ -4,7 +4,8 @@
 //! policy forbids it to.
 //!
 //! Functions return [`Markup`], in which text is escaped by its type. Only the style and the script
-//! of the page are put in as they are; nothing of a run is.
+//! of the page are put in as they are; nothing of a run is. Unprintable characters are replaced in
+//! the whole document.
 
 mod answer;
 mod case_figures;
@@ -49,10 +50,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::{
     panel::Subject,
-    text::{clean, joined, unique},
+    text::{joined, unique},
 };
 use crate::table::conditions;
 use chronoscope_run::{Run, Status};
+use chronoscope_units::printable_document;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -222,5 +224,5 @@ fn page(title: &str, body: &Markup) -> String {
             }
         }
     };
-    clean(document.into_string()) + "\n"
+    printable_document(document.into_string() + "\n")
 }

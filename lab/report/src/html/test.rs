@@ -50,6 +50,7 @@ pub(crate) fn check(page: &str) {
         }
     }
     assert_eq!(open, Vec::<&str>::new());
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "it is whole");
     assert!(page.chars().all(|letter| !letter.is_control() || letter == '\n'), "a control is left");
 }
 

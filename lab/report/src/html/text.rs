@@ -1,25 +1,6 @@
-//! Text on the page: formatting, tables, and the last cleaning of a document.
+//! Text on the page: formatting, lists of words, and tables.
 
 use maud::{Markup, Render, html};
-
-/// Replaces what HTML forbids or what would deceive a reader, wherever it stands in a document:
-/// control characters, bidirectional overrides and noncharacters become replacement characters,
-/// and tabs become spaces.
-pub fn clean(document: String) -> String {
-    let is_unsafe = |letter: char| {
-        (letter.is_control() && letter != '\n')
-            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
-    };
-    if !document.contains(is_unsafe) {
-        return document;
-    }
-    let safe = |letter| match letter {
-        '\t' => ' ',
-        letter if is_unsafe(letter) => char::REPLACEMENT_CHARACTER,
-        letter => letter,
-    };
-    document.chars().map(safe).collect()
-}
 
 /// Groups the first number of a text by thousands if it has five digits or more, with narrow
 /// no-break spaces.
@@ -94,10 +75,11 @@ pub fn common_words(names: &[Vec<String>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chronoscope_units::printable_document;
 
     #[test]
     fn no_text_becomes_markup() {
-        let page = |text: &str| clean(html! { (text) }.into_string());
+        let page = |text: &str| printable_document(html! { (text) }.into_string());
         assert_eq!(
             page("<script>alert('a' & \"b\")</script>"),
             "&lt;script&gt;alert('a' &amp; &quot;b&quot;)&lt;/script&gt;"
