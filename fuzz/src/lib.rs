@@ -19,9 +19,9 @@ use chronoscope_engine::{
     case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
     stream::Decoder, study, study::Overrides,
 };
-use chronoscope_machine::profile::Retirement;
+use chronoscope_machine::{Machines, profile::Retirement};
 use chronoscope_report::{
-    Screen, answer, baseline, comparison::History, comparison::Judge, csv, github,
+    Screen, answer, baseline, comparison::History, comparison::StatisticChoice, csv, github,
     google_benchmark, html, json, junit, outcomes::Outcomes, perfetto, table, timeline::Timeline,
     vcd,
 };
@@ -81,7 +81,9 @@ static CASE: LazyLock<Case> = LazyLock::new(|| {
     let target = "linux@host".parse().expect("a target");
     let plan = Plan { repeat: 2, deadline: Some(1e3), ..Plan::default() };
     let spec = experiment("switch").expect("an experiment");
-    expand(spec, &target, &Default::default(), &plan).expect("a case").remove(0)
+    expand(&Machines::default(), spec, &target, &Default::default(), &plan)
+        .expect("a case")
+        .remove(0)
 });
 
 /// A run that baselines judge.
@@ -100,7 +102,7 @@ fn finish(mut observation: Observation, outcome: Result<()>) {
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
     }
-    let result = observation.finish(&CASE);
+    let result = observation.finish(&CASE).judged();
     let reasons = &result.verdict.reasons;
     assert!(reasons.iter().all(|reason| !reason.contains(char::is_control)), "{reasons:?}");
     let text = serde_json::to_string(&result).expect("JSON");
@@ -147,10 +149,13 @@ pub fn records(mut bytes: &[u8]) {
 
 pub fn study(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let cases = study::parse(text).and_then(|study| study.plan(&Overrides::default()));
+    let cases = study::parse(text)
+        .and_then(|study| study.plan(&Machines::default(), &Overrides::default()));
     if let Some((cases, _)) = told(cases) {
         for case in cases {
-            assert!(!case.label().contains(char::is_control) && !case.request().is_empty());
+            assert!(
+                !case.label().contains(char::is_control) && !case.request().to_string().is_empty()
+            );
         }
     }
 }
@@ -160,14 +165,14 @@ pub fn baseline(bytes: &[u8]) {
     if let Some(baseline) = told(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
-        let (judge, history) = (Judge::default(), History::default());
-        baseline.check(&RUN, &baseline::how(&judge, 0.05, &history, |_, _| None));
+        let (judge, history) = (StatisticChoice::default(), History::default());
+        baseline.check(&RUN, &baseline::options(&judge, 0.05, &history, &|_, _| None));
     }
 }
 
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let Some(run) = told(reference::parse(text)) else { return };
+    let Some(run) = told(reference::parse(text).map_err(Into::into)) else { return };
     let screen = Screen::plain();
     let shown = table::render(&run, &screen)
         + &answer::terminal::render(&run, &screen)

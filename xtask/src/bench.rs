@@ -1,7 +1,7 @@
 //! cargo for the bench board, once for each core.
 //!
 //! The cores are no part of this repository: pip fetches the packages that hold them, whose hashes
-//! bench/cores.txt has, and Verilator makes programs of them. The program is
+//! are in bench/cores.txt, and Verilator makes programs of them. The program is
 //! `target/bench/CORE/release/chronoscope-bench`, optimised always.
 
 use std::{fs, fs::File, path::Path, process::Command};
@@ -9,16 +9,17 @@ use std::{fs, fs::File, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    command::{self, become_command},
     images::sha256,
     packages,
-    repository::{become_command, root, target},
+    repository::{self, root, target},
     rust::Toolchain,
     say,
 };
 
 pub const USAGE: &str = "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND ARGUMENT…  cargo for the bench board, as in: bench ibex build";
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let [core, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
     let toolchain = Toolchain::find()?;
     packages::need(&["verilator", "g++"], "bench")?;
@@ -26,10 +27,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     fetch_cores(&folder)?;
     let mut cargo = toolchain.cargo(command);
     cargo.current_dir(root().join("bench"));
-    if command != "fmt" {
+    if *command != "fmt" {
         cargo.env("CHRONOSCOPE_BOARD", identity(core)?);
         cargo.args(["--locked", "--features", core]);
-        if !rest.iter().any(|argument| argument == "--release") {
+        if !rest.contains(&"--release") {
             cargo.arg("--release");
         }
     }
@@ -51,7 +52,7 @@ fn fetch_cores(folder: &Path) -> Result<()> {
     if fs::read(cores.join("cores.txt")).is_ok_and(|unpacked| unpacked == listed) {
         return Ok(());
     }
-    if !python(&["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success()) {
+    if command::output(&mut python(&["-m", "pip", "--version"])).is_err() {
         packages::install(&["pip"])?;
     }
     say("fetching the cores");
@@ -62,26 +63,21 @@ fn fetch_cores(folder: &Path) -> Result<()> {
     let mut pip = python(&["-m", "pip", "--disable-pip-version-check", "--quiet", "download"]);
     pip.args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement"]);
     pip.arg(&list).arg("--dest").arg(&wheels);
-    if !pip.status().is_ok_and(|status| status.success()) {
-        bail!("could not fetch the cores that bench/cores.txt lists");
-    }
+    command::run(&mut pip).context("could not fetch the cores that bench/cores.txt lists")?;
     for wheel in fs::read_dir(&wheels)? {
         let wheel = wheel?.path();
-        let status = python(&["-m", "zipfile", "-e"]).arg(&wheel).arg(&cores).status();
-        if !status.is_ok_and(|status| status.success()) {
-            bail!("could not unpack {}", wheel.display());
-        }
+        command::run(python(&["-m", "zipfile", "-e"]).arg(&wheel).arg(&cores))
+            .with_context(|| format!("could not unpack {}", wheel.display()))?;
     }
     fs::write(cores.join("cores.txt"), listed)?;
     Ok(())
 }
 
-/// The versions and hashes that identify the board with that core, as lines `NAME: VALUE`. The
-/// board's program prints them.
+/// The versions and hashes that identify the board with a core, as lines `NAME: VALUE`. The board's
+/// program prints them.
 fn identity(core: &str) -> Result<String> {
     let bench = root().join("bench");
-    let list = bench.join("cores.txt");
-    let list = fs::read_to_string(&list).with_context(|| list.display().to_string())?;
+    let list = repository::read(&bench.join("cores.txt"))?;
     let package = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
     let wheel = list.lines().find(|line| line.starts_with(&package));
     let wheel = wheel.with_context(|| format!("bench/cores.txt does not name {core}"))?;
@@ -96,9 +92,8 @@ fn identity(core: &str) -> Result<String> {
     sources.sort();
     let sources: String = sources.into_iter().map(|(_, hash)| hash).collect();
     let sources = sha256(sources.as_bytes());
-    let verilator = Command::new("verilator").arg("--version").output();
-    let verilator = verilator.context("verilator does not start")?.stdout;
-    let verilator = String::from_utf8_lossy(&verilator);
+    let verilator = command::output(Command::new("verilator").arg("--version"))?;
+    let verilator = command::text(&verilator);
     let verilator = verilator.trim();
     Ok(format!(
         "core: {core}\ncore's source: {wheel}\nsimulator: {verilator}\nboard: sha256 {sources}"

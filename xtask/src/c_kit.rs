@@ -4,7 +4,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, bail};
@@ -12,8 +11,8 @@ use chronoscope_suite::experiments;
 use object::{Object, ObjectSection, SectionKind, read::archive::ArchiveFile};
 
 use crate::{
-    firmware,
-    repository::{root, target},
+    command, firmware,
+    repository::{copy, root, target},
     rust::Toolchain,
 };
 
@@ -22,34 +21,35 @@ pub const USAGE: &str = "c-kit -o DIR [--chip CHIP,…] [--experiments NAME,…|
 
 const PACKAGE: &str = "chronoscope-c-library";
 
-/// A chip that libraries are made for.
+/// A chip with libraries of its own.
 struct Chip {
     name: &'static str,
     triple: &'static str,
-    /// How marks read the clock: the feature of the library, and the end of its name. The first is
-    /// the usual one, whose library has no such end.
-    clocks: &'static [(&'static [&'static str], &'static str)],
+    /// A library for each way in which marks read the clock. The usual one is the first.
+    clocks: &'static [Clock],
 }
 
+/// The feature with which a library reads the clock, and the end of the library's name.
+type Clock = (&'static str, &'static str);
+
 /// Marks call a function that returns 64 bits.
-const SYSTEM: &[(&[&str], &str)] = &[(&["clock-call64"], "")];
+const SYSTEM: &[Clock] = &[("clock-call64", "")];
 
 /// Marks load a register, or call a function that returns 32 or 64 bits.
-const REGISTER: &[(&[&str], &str)] = &[(&[], ""), CALL32, CALL64];
+const REGISTER: &[Clock] = &[("", ""), CALL32, CALL64];
 
-const CALL32: (&[&str], &str) = (&["clock-call32"], "-call32");
-const CALL64: (&[&str], &str) = (&["clock-call64"], "-call64");
+/// Marks read the core's counter of cycles, or call a function.
+const COUNTER: &[Clock] = &[("clock-mcycle", ""), CALL32, CALL64];
 
-const CHIPS: [Chip; 8] = [
+const CALL32: Clock = ("clock-call32", "-call32");
+const CALL64: Clock = ("clock-call64", "-call64");
+
+static CHIPS: [Chip; 8] = [
     Chip { name: "cortex-m0", triple: "thumbv6m-none-eabi", clocks: REGISTER },
     Chip { name: "cortex-m3", triple: "thumbv7m-none-eabi", clocks: REGISTER },
     Chip { name: "cortex-m4", triple: "thumbv7em-none-eabihf", clocks: REGISTER },
     Chip { name: "cortex-m33", triple: "thumbv8m.main-none-eabihf", clocks: REGISTER },
-    Chip {
-        name: "rv32",
-        triple: "riscv32imc-unknown-none-elf",
-        clocks: &[(&["clock-mcycle"], ""), CALL32, CALL64],
-    },
+    Chip { name: "rv32", triple: "riscv32imc-unknown-none-elf", clocks: COUNTER },
     Chip { name: "rv64", triple: "riscv64imac-unknown-none-elf", clocks: REGISTER },
     Chip { name: "linux-arm64", triple: "aarch64-unknown-linux-gnu", clocks: SYSTEM },
     Chip { name: "linux", triple: "x86_64-unknown-linux-gnu", clocks: SYSTEM },
@@ -107,14 +107,14 @@ struct Options {
 /// The value of `--experiments` for which [`Options::prints_each`] is set.
 const EACH: &str = "each";
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let options = Options::parse(arguments)?;
     for (from, to) in FILES {
         copy(&root().join(from), &options.folder.join(to))?;
     }
     for chip in &options.chips {
-        for (features, end) in chip.clocks {
-            let library = build(chip, features, options.experiments.as_deref())?;
+        for (feature, end) in chip.clocks {
+            let library = build(chip, feature, options.experiments.as_deref())?;
             let name = format!("lib/{}/libchronoscope{end}.a", chip.triple);
             let place = options.folder.join(&name);
             copy(&library, &place)?;
@@ -136,10 +136,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
 }
 
 impl Options {
-    fn parse(arguments: &[String]) -> Result<Self> {
+    fn parse(arguments: &[&str]) -> Result<Self> {
         let (mut folder, mut chips, mut experiments) = (None, Vec::new(), None);
         let mut prints_each = false;
-        let mut words = arguments.iter().map(String::as_str);
+        let mut words = arguments.iter().copied();
         while let Some(word) = words.next() {
             let Some(value) = words.next().filter(|value| !value.starts_with('-')) else {
                 bail!("`{word}` has no value; usage: ./chronoscope {USAGE}");
@@ -176,7 +176,7 @@ fn is_experiment(name: &str) -> Result<()> {
 }
 
 /// Builds a library, and returns its path.
-fn build(chip: &Chip, features: &[&str], experiments: Option<&str>) -> Result<PathBuf> {
+fn build(chip: &Chip, feature: &str, experiments: Option<&str>) -> Result<PathBuf> {
     let folder = target()?.join("c-kit");
     let mut cargo = if chip.name.starts_with("linux") {
         let toolchain = Toolchain::find()?;
@@ -196,20 +196,20 @@ fn build(chip: &Chip, features: &[&str], experiments: Option<&str>) -> Result<Pa
         None => cargo.env_remove("CHRONOSCOPE_EXPERIMENTS"),
     };
     cargo.args(["--quiet", "--locked", "--release", "--package", PACKAGE]);
-    cargo.arg("--features").arg(features.join(","));
-    run_quietly(&mut cargo).with_context(|| format!("the library for {}", chip.name))?;
+    cargo.args(["--features", feature]);
+    command::run(&mut cargo).with_context(|| format!("the library for {}", chip.name))?;
     Ok(folder.join("firmware").join(chip.triple).join("release/libchronoscope.a"))
 }
 
-fn run_quietly(cargo: &mut Command) -> Result<()> {
-    let status = cargo.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("cargo ended with {status}");
-    }
-    Ok(())
-}
+/// Sections with code or constants.
+const CODE: [SectionKind; 4] = [
+    SectionKind::Text,
+    SectionKind::ReadOnlyData,
+    SectionKind::ReadOnlyString,
+    SectionKind::ReadOnlyDataWithRel,
+];
 
-/// The bytes of code and constants in the suite's object of a library. Beside it there are the
+/// The bytes of code and constants in the suite's object of a library. The other objects are the
 /// compiler's own functions, of which a program takes few.
 fn code(library: &Path) -> Result<u64> {
     let bytes = fs::read(library)?;
@@ -221,20 +221,8 @@ fn code(library: &Path) -> Result<u64> {
             continue;
         }
         let object = object::File::parse(member.data(&*bytes)?)?;
-        let is_code = |kind| {
-            matches!(
-                kind,
-                SectionKind::Text
-                    | SectionKind::ReadOnlyData
-                    | SectionKind::ReadOnlyString
-                    | SectionKind::ReadOnlyDataWithRel
-            )
-        };
-        sum += object
-            .sections()
-            .filter(|section| is_code(section.kind()))
-            .map(|section| section.size())
-            .sum::<u64>();
+        let sections = object.sections().filter(|section| CODE.contains(&section.kind()));
+        sum += sections.map(|section| section.size()).sum::<u64>();
     }
     Ok(sum)
 }
@@ -258,14 +246,6 @@ fn pkg_config(chip: &Chip) -> String {
     )
 }
 
-/// Copies a file; creates the folder that it goes to.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to.parent().context("a file is in a folder")?)
-        .and_then(|()| fs::copy(from, to))
-        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,7 +253,7 @@ mod tests {
     #[test]
     fn options_are_checked() {
         let parse = |text: &str| {
-            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            let words: Vec<&str> = text.split_whitespace().collect();
             Options::parse(&words).map_err(|error| format!("{error:#}"))
         };
         let options = parse("-o kit --chip cortex-m4,linux --experiments switch,wakeup").unwrap();
@@ -300,12 +280,12 @@ mod tests {
         let text = fs::read_to_string(root().join("ports/c/kit/zephyr/module.yml")).unwrap();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let pairs: Vec<_> = lines.filter_map(|line| line.split_once(':')).collect();
-        let of = |key: &str| pairs.iter().find(|pair| pair.0 == key).unwrap().1.trim();
+        let value = |key: &str| pairs.iter().find(|pair| pair.0 == key).unwrap().1.trim();
         for (key, _) in &pairs {
             assert!(["name", "build", "  cmake", "  kconfig"].contains(key), "{key}");
         }
         let has = |file: String| FILES.iter().any(|(_, place)| *place == file);
-        assert!(has(format!("{}/CMakeLists.txt", of("  cmake"))));
-        assert!(has(of("  kconfig").to_owned()));
+        assert!(has(format!("{}/CMakeLists.txt", value("  cmake"))));
+        assert!(has(value("  kconfig").to_owned()));
     }
 }

@@ -31,9 +31,8 @@ const KINDS: [(&str, &str); 4] = [
 /// The most characters of an entry: with its bullet, the line has 100 columns.
 const LONGEST: usize = 98;
 
-pub fn run(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
+pub fn run(arguments: &[&str]) -> Result<()> {
+    match *arguments {
         ["check"] => check(root()),
         ["release", version, date] => {
             let count = release(root(), version, date)?;

@@ -15,25 +15,26 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::repository::{become_command, root};
+use crate::{command::become_command, repository::root};
 
 /// The programs that cargo calls through the wrapper.
 const COMPILERS: [&str; 2] = ["rustc", "clippy-driver"];
 
-/// The options that tell the crates of one build apart, beside the package's name and version.
-const TELLING: [&str; 4] = ["--crate-name", "--crate-type", "--cfg", "--target"];
+/// The options that distinguish the crates of one build, in addition to the package's name and
+/// version.
+const DISTINGUISHING: [&str; 4] = ["--crate-name", "--crate-type", "--cfg", "--target"];
 
 /// Makes `cargo` compile with this module's arguments.
 ///
 /// # Errors
-/// The system does not tell where this program is.
+/// The system does not report this program's path.
 pub fn wrap(cargo: &mut Command) -> Result<()> {
-    cargo.env("RUSTC_WRAPPER", env::current_exe().context("where am I?")?);
+    cargo.env("RUSTC_WRAPPER", env::current_exe().context("the path of this program is unknown")?);
     Ok(())
 }
 
 /// Returns whether cargo called this program in place of a compiler.
-pub fn is_called(arguments: &[String]) -> bool {
+pub fn is_called(arguments: &[&str]) -> bool {
     let program = arguments.first().and_then(|first| Path::new(first).file_name());
     program.and_then(OsStr::to_str).is_some_and(|name| COMPILERS.contains(&name))
 }
@@ -42,17 +43,17 @@ pub fn is_called(arguments: &[String]) -> bool {
 ///
 /// # Errors
 /// It cannot be started.
-pub fn run(arguments: &[String]) -> Result<()> {
-    let mut compiler = Command::new(&arguments[0]);
+pub fn run(arguments: &[&str]) -> Result<()> {
+    let mut compiler = Command::new(arguments[0]);
     // Cargo asks for the compiler's version without a package.
     match env::var_os("CARGO_MANIFEST_DIR") {
         Some(package) => {
             let package = Path::new(&package);
             let is_ours = package.starts_with(root());
             let name = is_ours.then(|| name(&arguments[1..]));
-            compiler.args(arguments[1..].iter().map(|argument| match (&name, argument) {
-                (Some(name), argument) if argument.starts_with("metadata=") => name,
-                _ => argument,
+            compiler.args(arguments[1..].iter().map(|argument| match &name {
+                Some(name) if argument.starts_with("metadata=") => name,
+                _ => *argument,
             }));
             let folder = if is_ours { root() } else { package.parent().unwrap_or(package) };
             compiler.arg(remap(folder));
@@ -63,11 +64,11 @@ pub fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// The `metadata` of a crate of this repository, which names no folder.
-fn name(arguments: &[String]) -> String {
-    let of_package = |key: &str| env::var(key).unwrap_or_default();
-    let mut name = format!("metadata={}", of_package("CARGO_PKG_NAME"));
-    name += &format!(" {}", of_package("CARGO_PKG_VERSION"));
-    for pair in arguments.windows(2).filter(|pair| TELLING.contains(&pair[0].as_str())) {
+fn name(arguments: &[&str]) -> String {
+    let variable = |key: &str| env::var(key).unwrap_or_default();
+    let mut name = format!("metadata={}", variable("CARGO_PKG_NAME"));
+    name += &format!(" {}", variable("CARGO_PKG_VERSION"));
+    for pair in arguments.windows(2).filter(|pair| DISTINGUISHING.contains(&pair[0])) {
         name += &format!(" {}", pair[1]);
     }
     name
@@ -85,12 +86,12 @@ fn remap(folder: &Path) -> OsString {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split(' ').map(str::to_owned).collect()
+    fn words(line: &str) -> Vec<&str> {
+        line.split(' ').collect()
     }
 
     #[test]
-    fn a_compiler_is_told_from_a_subcommand() {
+    fn a_compiler_is_no_subcommand() {
         assert!(is_called(&words("/usr/bin/rustc -vV")));
         assert!(is_called(&words("clippy-driver rustc -vV")));
         assert!(!is_called(&words("firmware riscv32imc-unknown-none-elf build")));

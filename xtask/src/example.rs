@@ -3,7 +3,6 @@
 mod boot2;
 
 use std::{
-    fs,
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -12,8 +11,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    firmware,
-    repository::{root, target},
+    command, firmware,
+    repository::{TemporaryFolder, root, target},
     rust::Toolchain,
 };
 
@@ -32,7 +31,7 @@ struct Example {
     output: Output,
 }
 
-/// A board that examples are for.
+/// A board with examples.
 struct Board {
     package: &'static str,
     triple: &'static str,
@@ -48,9 +47,9 @@ enum Machine {
 }
 
 impl Example {
-    /// How time passes: a feature, and QEMU's option. The idle task spins, so that time is the
-    /// emulator's own, at 64 ns an instruction, about that of a real chip after its reset. But the
-    /// bytes between connected ports take real time, so the emulator sleeps with the processor.
+    /// The feature and QEMU's option that choose the clock. The idle task spins, so that time is the
+    /// emulator's own, at 64 ns an instruction, about as fast as a real chip after its reset. Bytes
+    /// between connected ports take real time, so there the emulator sleeps with the processor.
     fn clock(&self) -> (&'static str, &'static str) {
         match (self.serial, &self.board.machine) {
             (CONNECTED, _) => ("", "shift=0"),
@@ -60,10 +59,10 @@ impl Example {
     }
 }
 
-/// How a program prints.
+/// The form of a program's output.
 enum Output {
     Text,
-    /// In frames of defmt, which must give texts that contain these, in this order.
+    /// Frames of defmt, which must give texts that contain these, in this order.
     Frames(&'static [&'static str]),
 }
 
@@ -194,9 +193,8 @@ static EXAMPLES: [Example; 11] = [
     },
 ];
 
-pub fn run(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
+pub fn run(arguments: &[&str]) -> Result<()> {
+    match arguments[..] {
         ["tandem"] => {
             EXAMPLES.iter().for_each(|example| println!("{:8} {}", example.name, example.about));
             Ok(())
@@ -223,22 +221,21 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// Builds an example. Returns its image.
 fn build(example: &Example) -> Result<PathBuf> {
     let Board { package, triple, features, .. } = *example.board;
-    let target = target()?;
-    let mut cargo = firmware::cargo(triple, "build", &target)?;
+    let mut cargo = firmware::cargo(triple, "build", &target()?)?;
     let features = [features, example.features, example.clock().0].join(",");
     cargo.args(["--quiet", "--release", "--locked", "--package", package]);
     cargo.args(["--features", &features, "--bin", example.binary]);
-    if !cargo.status().context("cannot start cargo")?.success() {
-        bail!("the example {} does not build", example.name);
-    }
-    Ok(target.join("firmware").join(triple).join("release").join(example.binary))
+    command::run(&mut cargo)
+        .with_context(|| format!("the example {} does not build", example.name))?;
+    firmware::image(triple, example.binary)
 }
 
 /// Runs an example to its end.
 fn emulate(example: &Example, machine: &str, image: &Path) -> Result<()> {
-    let folder = Folder::new(target()?.join("firmware").join(format!("example-{}", example.name)))?;
-    let mut emulator = Command::new("timeout");
-    emulator.args(["120", "qemu-system-arm", "-M", machine, "-icount", example.clock().1]);
+    let folder = target()?.join("firmware").join(format!("example-{}", example.name));
+    let folder = TemporaryFolder::new(folder)?;
+    let mut emulator = command::limited(2, "qemu-system-arm");
+    emulator.args(["-M", machine, "-icount", example.clock().1]);
     emulator.args(["-semihosting-config", "enable=on,target=native"]);
     emulator.args(["-nographic", "-monitor", "none"]).args(example.serial);
     // The name of a socket may have 107 bytes, so it is one in the folder.
@@ -246,7 +243,7 @@ fn emulate(example: &Example, machine: &str, image: &Path) -> Result<()> {
     if let Output::Frames(_) = example.output {
         emulator.stdout(Stdio::piped());
     }
-    let mut emulator = emulator.spawn().context("cannot start timeout")?;
+    let mut emulator = emulator.spawn().context("cannot start the emulator")?;
     if let Output::Frames(texts) = example.output {
         print_frames(&mut emulator, image, texts)?;
     }
@@ -264,9 +261,8 @@ fn print_frames(emulator: &mut Child, image: &Path, texts: &[&str]) -> Result<()
     let mut cargo = Toolchain::find()?.cargo("build");
     cargo.args(["--quiet", "--locked"]).current_dir(&folder);
     let target = target()?.join("decode");
-    if !cargo.env("CARGO_TARGET_DIR", &target).status().context("cannot start cargo")?.success() {
-        bail!("the decoder of logs does not build");
-    }
+    command::run(cargo.env("CARGO_TARGET_DIR", &target))
+        .context("the decoder of logs does not build")?;
     let frames = emulator.stdout.take().context("the emulator's output is not a pipe")?;
     let mut decoder = Command::new(target.join("debug/tandem-decode"));
     let decoded = decoder.arg(image).stdin(frames).stderr(Stdio::inherit()).output()?;
@@ -282,21 +278,4 @@ fn print_frames(emulator: &mut Child, image: &Path, texts: &[&str]) -> Result<()
         }
     }
     Ok(())
-}
-
-/// A folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(path: PathBuf) -> Result<Self> {
-        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that cannot be removed stays in the build folder.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

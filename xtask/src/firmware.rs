@@ -2,23 +2,27 @@
 //!
 //! The chip's core library comes from rustup. Where rustup cannot give it, Debian's compiler builds
 //! it from Debian's source. The images are in `target/firmware/TRIPLE`: apart from the lab's own
-//! files, since the second way would have cargo rebuild those each time. An image has the same bytes in every
-//! checkout ([`compiler`]).
+//! files, since the second way would have cargo rebuild those each time. An image has the same
+//! bytes in every checkout ([`compiler`]).
 
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Result, bail};
 
 use crate::{
+    command::become_command,
     compiler, packages,
-    repository::{become_command, root, target},
-    rust::Toolchain,
+    repository::{root, target},
+    rust::{self, Toolchain},
 };
 
 pub const USAGE: &str = "firmware TRIPLE COMMAND ARGUMENT…  \
     cargo for a microcontroller, as in: firmware thumbv7em-none-eabihf build --release --package chronoscope-bare";
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let [triple, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
     let mut cargo = cargo(triple, command, &target()?)?;
     cargo.args(rest);
@@ -52,8 +56,7 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
         toolchain.cargo(command)
     } else {
         let mut cargo = Toolchain::with_debians_source(command, "core,alloc")?;
-        let linker = triple.to_uppercase().replace(['-', '.'], "_");
-        cargo.env(format!("CARGO_TARGET_{linker}_LINKER"), "ld.lld");
+        cargo.env(rust::variable(triple, "LINKER"), "ld.lld");
         cargo
     };
     // In that folder, since its .cargo/config.toml counts.
@@ -62,4 +65,12 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
     cargo.args(["--target", triple]);
     compiler::wrap(&mut cargo)?;
     Ok(cargo)
+}
+
+/// The path of an image that [`cargo`] has built with the profile `release`.
+///
+/// # Errors
+/// The build folder cannot be created.
+pub fn image(triple: &str, name: &str) -> Result<PathBuf> {
+    Ok(target()?.join("firmware").join(triple).join("release").join(name))
 }

@@ -11,9 +11,10 @@ use std::{env::consts::ARCH, process::Command};
 use anyhow::{Result, bail};
 
 use crate::{
+    command::become_command,
     packages,
-    repository::{become_command, root, target},
-    rust::Toolchain,
+    repository::{root, target},
+    rust::{self, Toolchain},
 };
 
 pub const USAGE: &str = "guest TRIPLE COMMAND ARGUMENT…  \
@@ -45,9 +46,9 @@ static PROCESSORS: [Processor; 2] = [
     },
 ];
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let [triple, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
-    let Some(processor) = PROCESSORS.iter().find(|processor| processor.triple == triple) else {
+    let Some(processor) = PROCESSORS.iter().find(|processor| processor.triple == *triple) else {
         let triples = PROCESSORS.iter().map(|processor| processor.triple).collect::<Vec<_>>();
         bail!("guests are built for {}, not for `{triple}`", triples.join(" and "));
     };
@@ -62,13 +63,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// `cargo COMMAND` with the processor's library, linker and flags.
 fn cargo(processor: &Processor, command: &str) -> Result<Command> {
     let toolchain = Toolchain::find()?;
-    let key = |name: &str| {
-        let triple = processor.triple.to_uppercase().replace('-', "_");
-        format!("CARGO_TARGET_{triple}_{name}")
-    };
+    let variable = |name| rust::variable(processor.triple, name);
     if processor.triple.starts_with(ARCH) {
         let mut cargo = toolchain.cargo(command);
-        cargo.env(key("RUSTFLAGS"), FLAGS);
+        cargo.env(variable("RUSTFLAGS"), FLAGS);
         return Ok(cargo);
     }
     let linker = processor.linker;
@@ -78,6 +76,6 @@ fn cargo(processor: &Processor, command: &str) -> Result<Command> {
     } else {
         Toolchain::with_debians_source(command, "std,panic_abort")?
     };
-    cargo.env(key("RUSTFLAGS"), FLAGS).env(key("LINKER"), linker);
+    cargo.env(variable("RUSTFLAGS"), FLAGS).env(variable("LINKER"), linker);
     Ok(cargo)
 }

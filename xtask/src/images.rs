@@ -1,27 +1,27 @@
 //! The images of microcontrollers, and the index of images that the lab reads.
 //!
-//! The kernels and chips are those whose folders are in `ports/firmware/kernels` and `…/chips`: the
-//! metadata of their manifests says all that the index needs. `docs/adding.md` has the keys.
+//! Each folder in `ports/firmware/kernels` is a kernel, and each in `…/chips` a chip: the metadata of
+//! their manifests has everything for the index. `docs/adding.md` lists the keys.
 
 mod index;
 mod manifest;
 mod plan;
 mod tool;
 
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
 pub use self::index::sha256;
 use self::{
-    index::{Index, Locked, Row},
+    index::{ImageRow, Index, LockedFolder},
     manifest::Language,
     plan::Plan,
     tool::{TOOLS, Tool},
 };
 use crate::{
-    firmware, packages,
-    repository::{root, target},
+    command, firmware, packages,
+    repository::{self, copy, root, target},
     rust::Toolchain,
 };
 
@@ -29,11 +29,10 @@ pub const USAGE: &str = "images [list | build TARGET VARIANT | build TOOL | inst
     writes the index of microcontrollers' images; or: packages, one image, a machine's tool, \
     images in a folder";
 
-pub fn run(arguments: &[String]) -> Result<()> {
-    let plans = plan::of(&root().join("ports/firmware"))?;
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
-        [] => index(&plans),
+pub fn run(arguments: &[&str]) -> Result<()> {
+    let plans = plans()?;
+    match arguments[..] {
+        [] => write_index(&plans),
         ["list"] => {
             list(&plans);
             Ok(())
@@ -52,27 +51,27 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
+/// The images of this repository.
+fn plans() -> Result<Vec<Plan>> {
+    plan::all(&root().join("ports/firmware"))
+}
+
 /// Writes the index of all images, built or not.
-fn index(plans: &[Plan]) -> Result<()> {
-    let locked = Locked::open(&target()?.join("firmware"))?;
+fn write_index(plans: &[Plan]) -> Result<()> {
+    let locked = LockedFolder::open(&target()?.join("firmware"))?;
     let options = options()?;
     let rows = plans.iter().map(|plan| row(plan, &options));
     let tools = TOOLS.iter().map(|tool| tool.row(beside(tool)));
     let builder = index::builder(locked.folder())?;
     let mut index = Index::new(Some(builder), rows.collect(), tools.collect());
-    for row in &mut index.images {
-        row.renew(locked.folder())?;
-    }
-    for tool in &mut index.tools {
-        tool.renew(locked.folder())?;
-    }
+    index.renew(locked.folder(), |_| true)?;
     locked.write(&index)
 }
 
-/// A plan's row of the index. An image of a kernel in C sends itself how it was compiled.
-fn row(plan: &Plan, options: &str) -> Row {
+/// A plan's row of the index. The image of a kernel in C sends its compiler and options itself.
+fn row(plan: &Plan, options: &str) -> ImageRow {
     let build = (plan.language == Language::Rust).then(|| options.to_owned());
-    Row { build, ..plan.row.clone() }
+    ImageRow { build, ..plan.row.clone() }
 }
 
 /// The compiler of the images, and the options of their profiles, which all inherit from `release`.
@@ -80,9 +79,8 @@ fn row(plan: &Plan, options: &str) -> Row {
 /// # Errors
 /// There is no toolchain, or the workspace's manifest cannot be read.
 fn options() -> Result<String> {
-    let compiler = Toolchain::find()?.version().context("rustc tells no version")?;
-    let path = root().join("ports/firmware/Cargo.toml");
-    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let compiler = Toolchain::find()?.version().context("rustc prints no version")?;
+    let text = repository::read(&root().join("ports/firmware/Cargo.toml"))?;
     let manifest: toml::Table = text.parse()?;
     let release = manifest.get("profile").and_then(|profiles| profiles.get("release"));
     let release = release.and_then(toml::Value::as_table).context("there is no profile release")?;
@@ -103,15 +101,15 @@ fn beside(tool: &Tool) -> String {
 }
 
 /// Prints each package with an image, after the triple that it is built for.
-fn list<'a>(plans: &'a [Plan]) {
-    let of = |plan: &'a Plan| [Some(&plan.package), plan.program.as_ref()].into_iter().flatten();
-    let mut packages: Vec<_> =
-        plans.iter().flat_map(|plan| of(plan).map(|package| (&plan.row.triple, package))).collect();
-    packages.sort();
-    packages.dedup();
-    for (triple, package) in packages {
-        println!("{triple} {package}");
-    }
+fn list(plans: &[Plan]) {
+    let packages: BTreeSet<_> = plans
+        .iter()
+        .flat_map(|plan| {
+            let packages = [Some(&plan.package), plan.program.as_ref()].into_iter().flatten();
+            packages.map(|package| (&plan.row.triple, package))
+        })
+        .collect();
+    packages.iter().for_each(|(triple, package)| println!("{triple} {package}"));
 }
 
 /// The packages that consist of images for a chip.
@@ -119,36 +117,32 @@ fn list<'a>(plans: &'a [Plan]) {
 /// # Errors
 /// A manifest of a kernel or a chip cannot be read.
 pub fn packages(triple: &str) -> Result<BTreeSet<String>> {
-    let plans = plan::of(&root().join("ports/firmware"))?;
+    let plans = plans()?;
     let here = plans.into_iter().filter(|plan| plan.row.triple == triple && plan.only.is_none());
     Ok(here.flat_map(|plan| [Some(plan.package), plan.program]).flatten().collect())
 }
 
-/// Builds an image, and renews its hash in the index.
+/// The targets that have an image, as `kernel@machine`.
+///
+/// # Errors
+/// A manifest of a kernel or a chip cannot be read.
+#[cfg(test)]
+pub fn targets() -> Result<BTreeSet<String>> {
+    Ok(plans()?.into_iter().map(|plan| plan.row.target).collect())
+}
+
+/// Builds an image, and renews its hash in the index. One file can be the image of several machines.
 fn build(plan: &Plan) -> Result<()> {
     let target = target()?;
     compile(plan, &target)?;
-    let locked = Locked::open(&target.join("firmware"))?;
-    let mut index = locked.read()?;
-    let mut changed = false;
-    // One file can be the image of several machines.
-    for row in index.images.iter_mut().filter(|row| row.path == plan.row.path) {
-        changed |= row.renew(locked.folder())?;
-    }
-    if changed { locked.write(&index) } else { Ok(()) }
+    LockedFolder::open(&target.join("firmware"))?.renew(|path| path == plan.row.path)
 }
 
 /// Builds a tool, and renews its hash in the index.
 fn build_tool(tool: &Tool) -> Result<()> {
     let target = target()?;
     tool.build(&target)?;
-    let locked = Locked::open(&target.join("firmware"))?;
-    let mut index = locked.read()?;
-    let mut changed = false;
-    for row in index.tools.iter_mut().filter(|row| row.name == tool.name) {
-        changed |= row.renew(locked.folder())?;
-    }
-    if changed { locked.write(&index) } else { Ok(()) }
+    LockedFolder::open(&target.join("firmware"))?.renew(|path| path == beside(tool))
 }
 
 /// Runs cargo for an image. Cargo decides whether there is anything to do.
@@ -162,39 +156,39 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
         cargo.args(["--locked", "--profile", plan.profile, "--package", package]);
         Ok(cargo)
     };
+    let finish = |mut cargo: Command, package: &str| {
+        let triple = &plan.row.triple;
+        let failed = || format!("{package} could not be built for {triple}");
+        command::run(&mut cargo).with_context(failed)
+    };
     let mut image = cargo(&plan.package)?;
     image.args(plan.only.iter().flat_map(|program| ["--bin", program]));
     if !plan.features.is_empty() {
         image.args(["--features", &plan.features.join(",")]);
     }
     if let Some(program) = &plan.program {
-        finish(cargo(program)?, program, plan)?;
+        finish(cargo(program)?, program)?;
         let folder = target.join("firmware").join(&plan.row.triple).join(plan.profile);
         image.env("PROGRAM", folder.join(program));
     }
-    finish(image, &plan.package, plan)
-}
-
-fn finish(mut cargo: Command, package: &str, plan: &Plan) -> Result<()> {
-    let status = cargo.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("{package} could not be built for {}", plan.row.triple);
-    }
-    Ok(())
+    finish(image, &plan.package)
 }
 
 /// Builds the images of `targets`, or all if there are none, and their machines' tools, and copies
 /// them with an index into a folder from which an installed lab runs them: the index names no
 /// builder.
+///
+/// # Errors
+/// A target has no image, or a file cannot be built or copied.
 pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
-    let plans = plan::of(&root().join("ports/firmware"))?;
+    let plans = plans()?;
     let is_known = |target: &&&str| plans.iter().any(|plan| plan.row.target == **target);
     if let Some(unknown) = targets.iter().find(|target| !is_known(target)) {
         bail!("there is no image of {unknown}");
     }
     let target = target()?;
     let options = options()?;
-    let locked = Locked::open(folder)?;
+    let locked = LockedFolder::open(folder)?;
     let mut index = Index::new(None, Vec::new(), Vec::new());
     let mut machines = BTreeSet::new();
     let is_wanted = |plan: &&Plan| targets.is_empty() || targets.contains(&&*plan.row.target);
@@ -205,24 +199,14 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
             let name = licence.file_name().context("a licence is a file")?;
             copy(licence, &folder.join("licences").join(name))?;
         }
-        let mut row = row(plan, &options);
-        row.renew(folder)?;
-        index.images.push(row);
+        index.images.push(row(plan, &options));
         machines.extend(plan.row.target.rsplit_once('@').map(|(_, machine)| machine));
     }
-    for tool in tool::of(&machines) {
+    for tool in tool::needed_by(&machines) {
         tool.build(&target)?;
         copy(&target.join(tool.file), &folder.join(tool.file))?;
-        let mut row = tool.row(tool.file.to_owned());
-        row.renew(folder)?;
-        index.tools.push(row);
+        index.tools.push(tool.row(tool.file.to_owned()));
     }
+    index.renew(folder, |_| true)?;
     locked.write(&index)
-}
-
-/// Copies a file; creates the folder that it goes to.
-pub fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
-    fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
-    Ok(())
 }

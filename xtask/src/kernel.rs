@@ -1,5 +1,5 @@
-//! Kernels whose sources are the user's: builds the image from the user's tree, and runs experiments
-//! on it.
+//! Kernels whose sources the user has: builds the image from the user's tree, and runs experiments on
+//! it.
 
 use std::{
     env,
@@ -11,15 +11,17 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    c_kit, firmware, packages,
-    repository::{become_command, root, target},
+    c_kit,
+    command::{self, become_command},
+    firmware, packages,
+    repository::{root, target},
 };
 
 pub const USAGE: &str = "kernel NAME EXPERIMENT…  \
     builds the image of threadx or zephyr from your tree, and runs experiments on it; further \
     words are options of run";
 
-/// A kernel of the user's.
+/// A kernel whose source is not in this repository.
 struct Kernel {
     name: &'static str,
     /// The environment variable with the folder of its tree, and a file that the tree has.
@@ -52,11 +54,11 @@ const KERNELS: [Kernel; 2] = [
     },
 ];
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let Some((name, rest)) = arguments.split_first().filter(|(_, rest)| !rest.is_empty()) else {
         bail!("usage: ./chronoscope {USAGE}");
     };
-    let kernel = KERNELS.iter().find(|kernel| kernel.name == name);
+    let kernel = KERNELS.iter().find(|kernel| kernel.name == *name);
     let kernel = kernel.with_context(|| {
         format!("there is no kernel {name}: {}", KERNELS.each_ref().map(|one| one.name).join(", "))
     })?;
@@ -96,8 +98,8 @@ fn threadx(tree: &Path) -> Result<PathBuf> {
     packages::need(&[compiler], compiler)?;
     let mut cargo = firmware::cargo(TRIPLE, "build", &target()?)?;
     cargo.env("THREADX_DIR", tree);
-    succeed(cargo.args(["--quiet", "--release", "--locked", "--package", PACKAGE]))?;
-    Ok(target()?.join("firmware").join(TRIPLE).join("release").join(PACKAGE))
+    command::run(cargo.args(["--quiet", "--release", "--locked", "--package", PACKAGE]))?;
+    firmware::image(TRIPLE, PACKAGE)
 }
 
 /// Builds the kit's application for Zephyr's board `qemu_riscv32` by Debian's compiler. Each tree has
@@ -107,14 +109,14 @@ fn zephyr(tree: &Path) -> Result<PathBuf> {
     packages::need(&[compiler], compiler)?;
     let kit = target()?.join("c-kit/kit");
     let build = target()?.join(format!("zephyr/{:016x}", hash(tree)));
-    c_kit::run(&["-o", &kit.display().to_string(), "--chip", "rv32"].map(str::to_owned))?;
+    c_kit::run(&["-o", &kit.display().to_string(), "--chip", "rv32"])?;
     let mut cmake = Command::new("cmake");
     cmake.env("ZEPHYR_BASE", tree).arg("--fresh");
     cmake.arg("-S").arg(kit.join("zephyr/app")).arg("-B").arg(&build);
     cmake.args(["-DBOARD=qemu_riscv32", "-DZEPHYR_TOOLCHAIN_VARIANT=cross-compile"]);
     cmake.arg("-DCROSS_COMPILE=riscv64-unknown-elf-");
-    succeed(cmake.arg(format!("-DZEPHYR_EXTRA_MODULES={}", kit.display())))?;
-    succeed(Command::new("cmake").env("ZEPHYR_BASE", tree).arg("--build").arg(&build))?;
+    command::run(cmake.arg(format!("-DZEPHYR_EXTRA_MODULES={}", kit.display())))?;
+    command::run(Command::new("cmake").env("ZEPHYR_BASE", tree).arg("--build").arg(&build))?;
     Ok(build.join("zephyr/zephyr.elf"))
 }
 
@@ -122,13 +124,6 @@ fn hash(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     hasher.finish()
-}
-
-fn succeed(command: &mut Command) -> Result<()> {
-    let name = command.get_program().display().to_string();
-    let status = command.status().with_context(|| format!("cannot start {name}"))?;
-    ensure!(status.success(), "{name} failed ({status})");
-    Ok(())
 }
 
 #[cfg(test)]

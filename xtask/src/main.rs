@@ -6,6 +6,7 @@
 mod bench;
 mod c_kit;
 mod changelog;
+mod command;
 mod compiler;
 mod example;
 mod firmware;
@@ -18,6 +19,7 @@ mod plugin;
 mod python;
 mod repository;
 mod rust;
+mod same;
 mod site;
 mod test;
 
@@ -27,11 +29,12 @@ use anyhow::{Result, bail};
 
 struct Subcommand {
     name: &'static str,
+    /// The name and the arguments, two blanks, and one sentence.
     usage: &'static str,
-    run: fn(&[String]) -> Result<()>,
+    run: fn(&[&str]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 15] = [
+static SUBCOMMANDS: [Subcommand; 16] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
@@ -45,12 +48,14 @@ static SUBCOMMANDS: [Subcommand; 15] = [
     Subcommand { name: "site", usage: site::USAGE, run: site::run },
     Subcommand { name: "changelog", usage: changelog::USAGE, run: changelog::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
+    Subcommand { name: "same", usage: same::USAGE, run: same::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },
     Subcommand { name: "step", usage: test::STEP_USAGE, run: test::step },
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -60,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &[String]) -> Result<()> {
+fn dispatch(arguments: &[&str]) -> Result<()> {
     if compiler::is_called(arguments) {
         return compiler::run(arguments);
     }
@@ -68,14 +73,14 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         let usages: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.usage).collect();
         bail!("say what to do, as in cargo xtask …\n    {}", usages.join("\n    "));
     };
-    let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == *name) else {
         let names: Vec<&str> = SUBCOMMANDS.iter().map(|subcommand| subcommand.name).collect();
         bail!("xtask has no `{name}`: there is {}", names.join(", "));
     };
     (subcommand.run)(rest)
 }
 
-/// Says on standard error what goes on.
+/// Prints a message on standard error. The lab shows such lines to its user.
 fn say(text: &str) {
     eprintln!("chronoscope: {text}");
 }

@@ -13,9 +13,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    images::{self, copy},
-    packages,
-    repository::{root, target},
+    command, images, packages,
+    repository::{TemporaryFolder, copy, root, target},
     rust::Toolchain,
     say,
 };
@@ -31,8 +30,8 @@ const PORT: &str = "chronoscope-linux";
 /// The profile of the programs, in the root's Cargo.toml.
 const PROFILE: &str = "optimized";
 
-/// The processors of guests: the program is in folders of these names, below the build folder and in
-/// the tree.
+/// The processors of guests. Their programs are in folders of these names, below the build folder
+/// and in the tree.
 const GUESTS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
 /// Texts in the tree's `share/doc/chronoscope`.
@@ -48,16 +47,15 @@ const PRINTED: [(&[&str], &str); 4] = [
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub fn run(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (built, words) = match words.split_first() {
+pub fn run(arguments: &[&str]) -> Result<()> {
+    let (built, words) = match arguments.split_first() {
         Some((&"--built", rest)) => (true, rest),
-        _ => (false, &words[..]),
+        _ => (false, arguments),
     };
     let [folder, targets @ ..] = words else { bail!("usage: cargo xtask {USAGE}") };
     let folder = std::path::absolute(folder)?;
     packages::need(&["strip", "dpkg-deb", "tar"], "build")?;
-    let programs = if built { beside()? } else { optimized()? };
+    let programs = if built { own_folder()? } else { build_optimized()? };
     GUESTS.into_iter().try_for_each(build_guest)?;
     let name = format!("chronoscope-{VERSION}-{}", env::consts::ARCH);
     let tree = folder.join(&name);
@@ -65,8 +63,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
         fs::remove_dir_all(&tree).with_context(|| format!("cannot remove {}", tree.display()))?;
     }
     fill(&tree, &programs, targets)?;
-    let tarball = tarball(&folder, &name)?;
-    let package = debian(&folder, &tree)?;
+    let tarball = make_tarball(&folder, &name)?;
+    let package = make_package(&folder, &tree)?;
     fs::remove_dir_all(&tree)?;
     for file in [tarball, package] {
         let size = fs::metadata(&file)?.len() as f64 / 1e6;
@@ -76,33 +74,23 @@ pub fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// The folder of this program.
-fn beside() -> Result<PathBuf> {
+fn own_folder() -> Result<PathBuf> {
     let program = env::current_exe()?;
     Ok(program.parent().context("a program is in a folder")?.to_owned())
 }
 
 /// Builds the programs with that profile, and returns their folder.
-fn optimized() -> Result<PathBuf> {
+fn build_optimized() -> Result<PathBuf> {
     let target = target()?;
     let mut cargo = Toolchain::find()?.cargo("build");
     cargo.args(["--profile", PROFILE, "--locked"]).args(PROGRAMS.map(|name| ["-p", name]).concat());
-    done(cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target))?;
+    command::run(cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target))?;
     Ok(target.join(PROFILE))
 }
 
 fn build_guest(triple: &str) -> Result<()> {
     let words = ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PORT];
-    done(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
-}
-
-/// Runs a command to its end.
-fn done(command: &mut Command) -> Result<()> {
-    let name = command.get_program().display().to_string();
-    let status = command.status().with_context(|| format!("cannot start {name}"))?;
-    if !status.success() {
-        bail!("{name} failed: {status}");
-    }
-    Ok(())
+    command::run(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
 }
 
 /// Puts all files into the tree.
@@ -111,7 +99,7 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         let to = tree.join("bin").join(name);
         copy(&programs.join(name), &to)?;
         // Debug information names the folders of the sources.
-        done(Command::new("strip").arg("--strip-debug").arg(&to))?;
+        command::run(Command::new("strip").arg("--strip-debug").arg(&to))?;
     }
     for triple in GUESTS {
         let built = target()?.join("guest").join(triple).join(PROFILE).join(PORT);
@@ -127,10 +115,7 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         copy(&root().join(name), &tree.join("share/doc/chronoscope").join(name))?;
     }
     for (arguments, path) in PRINTED {
-        let output = Command::new(tree.join("bin/chronoscope")).args(arguments).output()?;
-        if !output.status.success() {
-            bail!("chronoscope {} failed: {}", arguments.join(" "), output.status);
-        }
+        let output = command::output(Command::new(tree.join("bin/chronoscope")).args(arguments))?;
         let path = tree.join(path);
         fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
         fs::write(path, output.stdout)?;
@@ -139,25 +124,26 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
 }
 
 /// Packs the tree; equal trees give equal bytes.
-fn tarball(folder: &Path, name: &str) -> Result<PathBuf> {
+fn make_tarball(folder: &Path, name: &str) -> Result<PathBuf> {
     let file = folder.join(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
     tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"]);
     tar.args(["--use-compress-program=gzip -n", "-cf"]).arg(&file);
-    done(tar.arg("-C").arg(folder).arg(name))?;
+    command::run(tar.arg("-C").arg(folder).arg(name))?;
     Ok(file)
 }
 
 /// Makes the Debian package, whose files are the tree's below `/usr`.
-fn debian(folder: &Path, tree: &Path) -> Result<PathBuf> {
-    let output = Command::new("dpkg").arg("--print-architecture").output()?;
+fn make_package(folder: &Path, tree: &Path) -> Result<PathBuf> {
+    let output = command::output(Command::new("dpkg").arg("--print-architecture"))?;
     let architecture = String::from_utf8(output.stdout)?.trim().to_owned();
     let root = folder.join(".chronoscope-debian");
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }
+    let root = &TemporaryFolder::new(root)?.0;
     fs::create_dir_all(root.join("DEBIAN"))?;
-    done(Command::new("cp").arg("-a").arg(tree).arg(root.join("usr")))?;
+    command::run(Command::new("cp").arg("-a").arg(tree).arg(root.join("usr")))?;
     let control = format!(
         "Package: chronoscope\nVersion: {VERSION}\nArchitecture: {architecture}\n\
          Maintainer: Chronoscope's authors <chronoscope@localhost>\nSection: utils\nPriority: optional\n\
@@ -168,7 +154,6 @@ fn debian(folder: &Path, tree: &Path) -> Result<PathBuf> {
     fs::write(root.join("DEBIAN/control"), control)?;
     let file = folder.join(format!("chronoscope_{VERSION}_{architecture}.deb"));
     let mut dpkg = Command::new("dpkg-deb");
-    done(dpkg.args(["--root-owner-group", "-Zxz", "-z1", "--build"]).arg(&root).arg(&file))?;
-    fs::remove_dir_all(&root)?;
+    command::run(dpkg.args(["--root-owner-group", "-Zxz", "-z1", "--build"]).arg(root).arg(&file))?;
     Ok(file)
 }

@@ -12,11 +12,11 @@ use crate::repository::{root, target};
 pub const USAGE: &str = "packages WHEN…  \
     installs the packages that tools/packages.txt lists for these occasions";
 
-pub fn run(occasions: &[String]) -> Result<()> {
+pub fn run(occasions: &[&str]) -> Result<()> {
     if occasions.is_empty() {
         bail!("usage: cargo xtask {USAGE}");
     }
-    install(&occasions.iter().map(String::as_str).collect::<Vec<_>>())
+    install(occasions)
 }
 
 /// Installs the packages that `tools/packages.txt` lists for `when`, unless PATH has all

@@ -5,14 +5,15 @@
 use anyhow::{Result, bail};
 
 use crate::{
-    repository::{become_command, root, target},
+    command::become_command,
+    repository::{root, target},
     rust::Toolchain,
 };
 
 pub const USAGE: &str =
     "plugin COMMAND ARGUMENT…  cargo for QEMU's plugin, as in: plugin build --release --locked";
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let [command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
     let mut cargo = Toolchain::find()?.cargo(command);
     cargo.args(rest);

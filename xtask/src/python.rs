@@ -2,9 +2,10 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::{
+    command,
     repository::{root, target},
     say,
 };
@@ -19,28 +20,13 @@ pub fn environment(name: &str, requirements: &str, what: &str) -> Result<PathBuf
     let python = venv.join("bin/python");
     let wanted = fs::read(&pinned).with_context(|| pinned.display().to_string())?;
     let is_there = fs::read(venv.join("installed.txt")).is_ok_and(|installed| installed == wanted);
-    if !is_there
-        || !Command::new(&python).args(["-c", ""]).status().is_ok_and(|status| status.success())
-    {
+    if !is_there || !command::succeeds(Command::new(&python).args(["-c", ""])) {
         say(&format!("installing {what} into {}", venv.display()));
-        run(Command::new("/usr/bin/python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+        command::run(Command::new("/usr/bin/python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
         let mut pip = Command::new(venv.join("bin/pip"));
         pip.args(["install", "--quiet", "--require-hashes", "--only-binary", ":all:"]);
-        run(pip.arg("--requirement").arg(&pinned))?;
+        command::run(pip.arg("--requirement").arg(&pinned))?;
         fs::write(venv.join("installed.txt"), wanted)?;
     }
     Ok(venv)
-}
-
-/// Runs a command to its end.
-///
-/// # Errors
-/// It cannot be started, or does not end with success.
-pub fn run(command: &mut Command) -> Result<()> {
-    let program = command.get_program().display().to_string();
-    let status = command.status().with_context(|| format!("cannot start {program}"))?;
-    if !status.success() {
-        bail!("{program} ended with {status}");
-    }
-    Ok(())
 }

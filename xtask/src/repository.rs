@@ -1,13 +1,11 @@
-//! Where the repository and its build folder are.
+//! The folders of the repository and of its builds, and files in them.
 
 use std::{
     env, fs,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
 /// The repository from which this program was built.
 pub fn root() -> &'static Path {
@@ -27,11 +25,42 @@ pub fn target() -> Result<PathBuf> {
     Ok(target)
 }
 
-/// Becomes `command`: the process goes on as that program, with its exit status.
+/// Reads a text file.
 ///
 /// # Errors
-/// The program does not start.
-pub fn become_command(mut command: Command) -> Result<()> {
-    let error = command.exec();
-    Err(anyhow!(error).context(format!("cannot start {}", command.get_program().display())))
+/// The file cannot be read; the message has its path.
+pub fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Copies a file; creates the folder that it goes to.
+///
+/// # Errors
+/// The file cannot be copied; the message has both paths.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    let copied = fs::create_dir_all(to.parent().context("a file is in a folder")?)
+        .and_then(|()| fs::copy(from, to));
+    copied.with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+/// A folder that is removed when the value is dropped.
+pub struct TemporaryFolder(pub PathBuf);
+
+impl TemporaryFolder {
+    /// Creates the folder.
+    ///
+    /// # Errors
+    /// The folder cannot be created.
+    pub fn new(path: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // A folder that cannot be removed is left behind.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Result, bail};
 
 use crate::{
-    packages,
+    command, packages,
     repository::{root, target},
     say,
 };
@@ -83,7 +83,7 @@ impl Toolchain {
             rustup.args(["300", "rustup", "target", "add", triple]).env("RUST_BACKTRACE", "0");
             // Standard output is for this program's own results.
             rustup.stdout(Stdio::null());
-            if !rustup.status().is_ok_and(|status| status.success()) {
+            if !command::succeeds(&mut rustup) {
                 say(&format!(
                     "rustup could not: Debian's compiler and source instead (until you remove {})",
                     gave_up.display()
@@ -127,6 +127,11 @@ impl Toolchain {
         }
         Ok(())
     }
+}
+
+/// Cargo's environment variable for an option of a target, such as `LINKER` or `RUSTFLAGS`.
+pub fn variable(triple: &str, option: &str) -> String {
+    format!("CARGO_TARGET_{}_{option}", triple.to_uppercase().replace(['-', '.'], "_"))
 }
 
 /// The first line that a program prints, if it ends well. Asked in the repository, where a file may

@@ -4,12 +4,12 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Result, bail};
 
-use crate::{packages, python, repository::root, say};
+use crate::{command, packages, python, repository::root, say};
 
 pub const USAGE: &str = "site FOLDER  \
     makes the documentation site in FOLDER, to be read from disk; a broken link is an error";
 
-pub fn run(arguments: &[String]) -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let [folder] = arguments else { bail!("usage: cargo xtask {USAGE}") };
     let folder = std::path::absolute(folder)?;
     if !has_venv() {
@@ -19,8 +19,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut mkdocs = Command::new(venv.join("bin/mkdocs"));
     mkdocs.args(["build", "--strict", "--quiet", "--config-file"]);
     mkdocs.arg(root().join("tools/site/mkdocs.yml")).arg("--site-dir").arg(&folder);
-    python::run(&mut mkdocs)?;
-    offline(&folder)?;
+    command::run(&mut mkdocs)?;
+    check_offline(&folder)?;
     say(&format!("{}", folder.join("index.html").display()));
     Ok(())
 }
@@ -29,11 +29,11 @@ pub fn run(arguments: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// A page names a style, a script or a picture by the address of a server.
-fn offline(folder: &Path) -> Result<()> {
+fn check_offline(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            offline(&path)?;
+            check_offline(&path)?;
         } else if path.extension().is_some_and(|extension| extension == "html") {
             let text = fs::read_to_string(&path)?;
             let loads = ["src=\"http", "src=\"//", "<link href=\"http", "stylesheet\" href=\"http"];
@@ -48,6 +48,5 @@ fn offline(folder: &Path) -> Result<()> {
 /// Returns whether Python can make environments with pip in them.
 fn has_venv() -> bool {
     let mut python = Command::new("/usr/bin/python3");
-    python.args(["-c", "import ensurepip, venv"]);
-    python.status().is_ok_and(|status| status.success())
+    command::succeeds(python.args(["-c", "import ensurepip, venv"]))
 }

@@ -1,7 +1,7 @@
 //! Checks the repository: `./chronoscope test`.
 //!
-//! The steps are rows of [`table`]; [`schedule`] runs them side by side, as many as there are
-//! cores. A missing tool is installed or fails its step; no step is ever skipped.
+//! The steps are rows of [`table`]; [`schedule`] runs them side by side, one for each core. A missing
+//! tool is installed or fails its step; no step is ever skipped.
 
 mod bring_up;
 mod c;
@@ -14,6 +14,7 @@ mod measure;
 mod miri;
 mod schedule;
 mod scipy;
+mod step;
 mod study;
 mod summary;
 mod table;
@@ -28,7 +29,7 @@ use crate::{packages, python, repository::target, rust::Toolchain};
 pub const USAGE: &str = "test [quick|long] FILTER…  \
     checks the repository; the filters go to cargo test";
 
-/// The amount of checking. Each has all steps of those before it.
+/// The amount of checking. Each stage has all steps of the stages before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     /// Minutes: format, lints and the tests that need no target.
@@ -39,11 +40,11 @@ enum Stage {
     Long,
 }
 
-pub fn run(arguments: &[String]) -> Result<()> {
-    let (stage, filters) = match arguments.split_first() {
-        Some((word, rest)) if word == "quick" => (Stage::Quick, rest),
-        Some((word, rest)) if word == "long" => (Stage::Long, rest),
-        _ => (Stage::Full, arguments),
+pub fn run(arguments: &[&str]) -> Result<()> {
+    let (stage, filters) = match arguments {
+        ["quick", filters @ ..] => (Stage::Quick, filters),
+        ["long", filters @ ..] => (Stage::Long, filters),
+        filters => (Stage::Full, filters),
     };
     Toolchain::find()?.need_linters()?;
     let mut steps = table::steps(filters)?;
@@ -53,10 +54,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     finish(summary.steps && summary.tests)
 }
 
-/// Checks tandem alone, or measures its costs: the steps of the table that are its own.
-pub fn tandem(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let start = match words[..] {
+/// Checks tandem alone, or measures its costs: the steps of the table whose names begin with
+/// `tandem`.
+pub fn tandem(arguments: &[&str]) -> Result<()> {
+    let start = match arguments {
         [] => "tandem: ",
         ["benchmark"] => "tandem: costs",
         _ => bail!("usage: cargo xtask {TANDEM_USAGE}"),
@@ -70,10 +71,9 @@ pub fn tandem(arguments: &[String]) -> Result<()> {
 pub const TANDEM_USAGE: &str = "tandem [benchmark]  \
     checks the kernel on this host and on emulated chips; or prints its tables of costs alone";
 
-/// Does the work of a step that is more than one command; see [`table`].
-pub fn step(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
+/// Does the work of a step of [`table`] that no single command does.
+pub fn step(arguments: &[&str]) -> Result<()> {
+    match *arguments {
         ["packages"] => packages::install(&table::PACKAGES),
         ["scipy"] => scipy::write_figures(),
         ["labgrid"] => {
@@ -83,11 +83,11 @@ pub fn step(arguments: &[String]) -> Result<()> {
         ["chip", name, command, features, ref arguments @ ..] => {
             Chip::find(name)?.cargo(command, features, arguments)
         }
-        ["emulate", chip, image] => emulate::run(Chip::find(chip)?, image, None),
-        ["emulate", chip, image, "fails with", message] => {
-            emulate::run(Chip::find(chip)?, image, Some(message))
+        ["emulate", chip, image] => emulate::run(Chip::find(chip)?, image, true, "").map(drop),
+        ["emulate", chip, image, "fails", "with", ref message @ ..] => {
+            emulate::run(Chip::find(chip)?, image, false, &message.join(" ")).map(drop)
         }
-        ["soak twice", chip] => emulate::soak_twice(Chip::find(chip)?),
+        ["soak-twice", chip] => emulate::soak_twice(Chip::find(chip)?),
         ["c"] => c::run(),
         ["kit"] => kit::run(),
         ["bring-up"] => bring_up::run(),

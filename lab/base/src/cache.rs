@@ -1,6 +1,6 @@
-//! The cache of reproducible files: kernels from the network and snapshots of booted machines. It
-//! is in the user's cache folder and bounded in size; it knows nothing of the entries' content.
-//! `chronoscope cache` lists and clears it.
+//! The cache of reproducible files: kernels from the network and snapshots of booted machines. The
+//! cache is in the user's cache folder and bounded in size; `chronoscope cache` lists and clears it.
+//! The module knows nothing of the entries' content.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::{digest::sha256, folders};
-use chronoscope_child::{supervisor, supervisor::Held};
+use chronoscope_child::{supervisor, supervisor::Supervised};
 
 /// The size in bytes above which entries are removed: the least recently used first, but kernels
 /// last, since they are small and slow to download.
@@ -31,9 +31,13 @@ pub struct Cache(PathBuf);
 /// An entry, which is a folder in the cache: `kernels/6.1`, `machines/linux-rt-0123456789abcdef`.
 #[derive(Debug)]
 pub struct Entry {
+    /// The kind and the name, as `kernels/6.1`.
     pub name: String,
+    /// The entry's folder.
     pub path: PathBuf,
+    /// The size of all its files, in bytes.
     pub bytes: u64,
+    /// The time of the latest use.
     pub used: SystemTime,
 }
 
@@ -42,14 +46,15 @@ impl Cache {
     ///
     /// # Errors
     /// If neither XDG_CACHE_HOME nor HOME is an absolute path.
-    pub fn of_user() -> Result<Self> {
-        let folder = folders::of_user("XDG_CACHE_HOME", ".cache");
+    pub fn for_user() -> Result<Self> {
+        let folder = folders::for_user("XDG_CACHE_HOME", ".cache");
         let folder = folder.context(
             "there is no folder for kernels and booted machines: set HOME or XDG_CACHE_HOME",
         )?;
         Ok(Self(folder.join("chronoscope")))
     }
 
+    /// The cache's folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
@@ -63,14 +68,14 @@ impl Cache {
         path.is_dir().then_some(path)
     }
 
-    /// Returns the folder `kind/name`; if it does not exist or is damaged, `make` fills it first.
-    /// Concurrent callers, also in other processes, wait, and `make` runs once. The folder appears complete or
-    /// not at all. Removes old entries if the cache is then too large. The wait ends within 0.1 s
-    /// after `stop` becomes true.
+    /// Returns the folder `kind/name`; if the folder does not exist or is damaged, `make` fills it
+    /// first. Concurrent callers, also in other processes, wait, and `make` runs once. The folder
+    /// appears complete or not at all. Removes old entries if the cache is then too large. The wait
+    /// ends within 0.1 s after `stop` becomes true.
     ///
     /// # Errors
-    /// If `make` fails, the wait is stopped, or the file system fails; a message of the latter
-    /// gives the path.
+    /// If `make` fails, the wait is stopped, or the file system fails; the message of a file
+    /// system's error gives the path.
     pub fn obtain(
         &self,
         kind: &str,
@@ -84,7 +89,7 @@ impl Cache {
         let parent = self.0.join(kind);
         let place = || format!("the cache {} cannot be written", parent.display());
         fs::create_dir_all(&parent).with_context(place)?;
-        // The lock is held until this returns; the system releases it if the process dies.
+        // The lock is held until the return; the system releases it if the process dies.
         let lock = File::create(self.0.join("lock")).with_context(place)?;
         wait_for(&lock, stop).with_context(place)?;
         if let Some(path) = self.find(kind, name) {
@@ -103,7 +108,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// All entries, in the order of their removal.
+    /// Returns all entries, in the order of their removal.
     ///
     /// # Errors
     /// If the cache cannot be read; the message gives its path.
@@ -184,8 +189,8 @@ fn hash(path: &Path) -> io::Result<String> {
     if is_small { fs::read(path).map(|bytes| sha256(&bytes)) } else { Ok("-".to_owned()) }
 }
 
-/// Returns whether all listed files of an entry are as they were made. An entry of an older version
-/// has no list, and counts as sound.
+/// Returns whether all listed files of an entry have their size and hash. An entry of an older
+/// version has no list, and counts as sound.
 fn is_sound(folder: &Path) -> bool {
     let list = match fs::read_to_string(folder.join(CONTENTS)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
@@ -223,12 +228,12 @@ fn wait_for(lock: &File, stop: &AtomicBool) -> Result<()> {
 /// its final name.
 struct Unfinished {
     path: PathBuf,
-    _held: Held,
+    _supervised: Supervised,
 }
 
 impl Unfinished {
     fn new(path: PathBuf) -> Self {
-        Self { _held: supervisor::hold_folder(&path), path }
+        Self { _supervised: supervisor::hold_folder(&path), path }
     }
 }
 

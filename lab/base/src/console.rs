@@ -1,4 +1,5 @@
-//! Output to the user: results on standard output, remarks on standard error.
+//! Output to the user: results on standard output, remarks on standard error, above the progress bar
+//! if there is one. The module knows lines and bytes, and nothing of their meaning.
 
 use std::{
     io::{self, BufWriter, ErrorKind, Write},
@@ -72,13 +73,13 @@ fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
     BAR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets the bar that lines are printed above.
+/// Sets the bar at the bottom of the terminal, above which lines are printed; `None` removes it.
 pub fn set_bar(shown: Option<ProgressBar>) {
     *bar() = shown;
 }
 
-/// Shows what goes on in the bar, in place of the case. Returns `false` if there is no bar.
-pub fn in_bar(text: &str) -> bool {
+/// Shows a message in the bar, in place of the case. Returns `false` if there is no bar.
+pub fn show_in_bar(text: &str) -> bool {
     let bar = bar();
     if let Some(bar) = &*bar {
         bar.set_message(OneLine::from(text).to_string());

@@ -1,5 +1,5 @@
 //! Signals that end the program: the first asks it to stop and keep all complete repetitions, later
-//! ones may end it at once. This module knows nothing of the work that is stopped.
+//! ones may end it at once. The module knows nothing of the stopped work.
 
 use std::{
     process,
@@ -12,9 +12,9 @@ use anyhow::{Context as _, Result};
 /// The exit status of an interrupted run.
 pub const INTERRUPTED: u8 = 130;
 
-/// How long after the first signal a second one changes nothing. `timeout` signals its child and
-/// then its group, a terminal's user presses Ctrl-C twice: neither means to lose results, which are
-/// stored within these seconds.
+/// The time after the first signal within which a second one changes nothing. `timeout` signals its
+/// child and then its group, a terminal's user presses Ctrl-C twice: neither means to lose results,
+/// which are stored within these seconds.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// True once a signal has asked the program to stop. One flag: signals reach a whole process.
@@ -26,15 +26,15 @@ pub fn stop() -> &'static AtomicBool {
     &STOP
 }
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP makes [`stop`] true. A second signal changes
-/// nothing; a third within 5 s of the first, or any after those 5 s, ends the program at once with
-/// the status [`INTERRUPTED`]. Call it once.
+/// Installs the handler: the first SIGINT, SIGTERM or SIGHUP makes [`stop`] true. A second signal
+/// changes nothing; a third within 5 s of the first, or any after these 5 s, ends the program at once
+/// with the status [`INTERRUPTED`]. To be called once.
 ///
 /// # Errors
 /// If the handler cannot be installed.
 pub fn watch() -> Result<&'static AtomicBool> {
-    let mut heard = Heard::default();
-    ctrlc::set_handler(move || match heard.signal(Instant::now()) {
+    let mut signals = Received::default();
+    ctrlc::set_handler(move || match signals.react(Instant::now()) {
         Reaction::Stop => STOP.store(true, Ordering::Relaxed),
         Reaction::Ignore => {}
         Reaction::End => process::exit(INTERRUPTED.into()),
@@ -53,14 +53,14 @@ enum Reaction {
 
 /// The signals so far.
 #[derive(Debug, Default)]
-struct Heard {
+struct Received {
     first: Option<Instant>,
     second: bool,
 }
 
-impl Heard {
-    /// Takes in a signal that came at `now`.
-    fn signal(&mut self, now: Instant) -> Reaction {
+impl Received {
+    /// Counts a signal that arrived at `now`.
+    fn react(&mut self, now: Instant) -> Reaction {
         match self.first {
             None => {
                 self.first = Some(now);
@@ -80,8 +80,8 @@ mod tests {
     use super::*;
 
     fn reactions(seconds: &[f64]) -> Vec<Reaction> {
-        let (mut heard, start) = (Heard::default(), Instant::now());
-        seconds.iter().map(|&after| heard.signal(start + Duration::from_secs_f64(after))).collect()
+        let (mut signals, start) = (Received::default(), Instant::now());
+        seconds.iter().map(|&after| signals.react(start + Duration::from_secs_f64(after))).collect()
     }
 
     #[test]

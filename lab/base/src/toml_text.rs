@@ -1,27 +1,35 @@
 //! Reads TOML written by people: errors name the line and the nearest key, and a list of one may be
-//! written as a single value.
+//! written as a single value. The module knows no key by name.
 
-use anyhow::{Error, Result, anyhow, bail};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};
 
 use chronoscope_units::{printable, words::nearest};
 
+/// The error of a TOML text, on one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct TomlError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// The reason, with a suggestion for an unknown key.
+    pub message: String,
+}
+
 /// Parses TOML.
 ///
 /// # Errors
-/// The text is invalid; the message is one line, with the line number and, for an unknown key, the
-/// nearest known one.
-pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
+/// If the text is invalid.
+pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     toml::from_str(text).map_err(|error| in_one_line(text, &error))
 }
 
-/// Parses TOML, and refuses each key that no type has, also where a type passes over such keys.
+/// Parses TOML, and refuses each key that no type has, also where a type ignores such keys.
 ///
 /// # Errors
-/// As [`from_toml`]; or a key is unknown.
-pub fn from_toml_with_known_keys<T: DeserializeOwned>(text: &str) -> Result<T> {
+/// As [`from_toml`], and if a key is unknown.
+pub fn from_toml_with_known_keys<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     let mut unknown = None;
     let read = toml::Deserializer::parse(text).and_then(|toml| {
         serde_ignored::deserialize(toml, |key| {
@@ -33,7 +41,8 @@ pub fn from_toml_with_known_keys<T: DeserializeOwned>(text: &str) -> Result<T> {
         Some(keys) => {
             let line = DeTable::parse(text).ok().and_then(|table| position(table.get_ref(), &keys));
             let line = line.map_or(1, |start| line_of(text, start));
-            bail!("line {line}: unknown field `{}`", printable(keys.last().map_or("", |key| key)))
+            let key = printable(keys.last().map_or("", |key| key));
+            Err(TomlError { line, message: format!("unknown field `{key}`") })
         }
         None => Ok(read),
     }
@@ -52,7 +61,7 @@ fn keys(path: &Path) -> Vec<String> {
     keys(parent).into_iter().chain(last).collect()
 }
 
-/// The place in the text of the key to which `keys` lead.
+/// Returns the byte at which the key begins to which `keys` lead.
 fn position(table: &DeTable, keys: &[String]) -> Option<usize> {
     let (first, rest) = keys.split_first()?;
     let (key, value) = table.get_key_value(first.as_str())?;
@@ -68,20 +77,20 @@ fn position(table: &DeTable, keys: &[String]) -> Option<usize> {
     }
 }
 
-/// An error of the parser in one line: the line number, the message, and the nearest known key.
-fn in_one_line(text: &str, error: &toml::de::Error) -> Error {
+/// Shortens an error of the parser: the line number, the message, and the nearest known key.
+fn in_one_line(text: &str, error: &toml::de::Error) -> TomlError {
     let line = error.span().map_or(1, |span| line_of(text, span.start));
     let message = error.message().lines().next().unwrap_or_default();
-    anyhow!("line {line}: {message}{}", nearest_key(message))
+    TomlError { line, message: format!("{message}{}", nearest_key(message)) }
 }
 
-/// The number of the line at the byte `start`, from 1.
+/// Returns the number of the line at the byte `start`, from 1.
 fn line_of(text: &str, start: usize) -> usize {
     1 + text.get(..start).unwrap_or_default().matches('\n').count()
 }
 
-/// A suggestion for an unknown key. Serde's message quotes the unknown key first, then all known
-/// keys.
+/// Returns a suggestion for an unknown key. Serde's message quotes the unknown key first, then all
+/// known keys.
 fn nearest_key(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next() {
@@ -90,12 +99,12 @@ fn nearest_key(message: &str) -> String {
     }
 }
 
-/// A TOML value as the value of a parameter: strings without quotes.
+/// Formats a TOML value as the value of a parameter: strings without quotes.
 pub fn word(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The values of a list, or a single value as a list of one.
+/// Returns the values of a list, or a single value as a list of one.
 pub fn list(value: toml::Value) -> Vec<toml::Value> {
     match value {
         toml::Value::Array(values) => values,

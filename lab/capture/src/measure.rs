@@ -1,5 +1,5 @@
-//! Measures of edges while they are read: the request, the rows of the answer and their error
-//! bounds. It knows channels and times, not experiments.
+//! Measures of edges while a source is read: the request, the rows of the answer and their error
+//! bounds. The module knows channels and times, not experiments.
 //!
 //! In a sampled capture an edge is up to one sample period late. A time between two edges is
 //! therefore off by less than one period either way; the change from one period of the signal to
@@ -10,9 +10,9 @@ use chronoscope_units::OneLine;
 use serde::Serialize;
 
 use super::{
-    find,
     flow::{Edge, Header, Sampling, Sink, Source},
     meter::{Latency, PARTS, Pin},
+    names::find,
 };
 pub use super::{
     request::{Measure, Request, Trigger},
@@ -25,25 +25,31 @@ const MOST_ROWS: usize = 64;
 /// A measure's row in the answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
+    /// The channel's name, or the two edges of a latency.
     pub channel: OneLine,
+    /// The name of the measure, as on the command line, or `latency`.
     pub measure: &'static str,
+    /// The unit of the figures: `ns` or `%`.
     pub unit: &'static str,
     /// The bound of a value's error either way, in the row's unit: 0 for an exact capture, `None`
     /// if the sampling rate is unknown.
     pub error: Option<f64>,
+    /// The figures, in the row's unit.
     #[serde(flatten)]
     pub statistics: Statistics,
-    /// For a latency, the number of starts that came before an earlier one had its end. They are
-    /// not measured. Otherwise 0.
+    /// For a latency, the number of starts that came before an earlier one had its end; such starts
+    /// are not measured. Otherwise 0.
     pub unanswered: u64,
 }
 
 /// The measures of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
+    /// The header, with the requested sampling rate if the file states none.
     pub header: Header,
     /// The time from the first known levels to the last, in ns.
     pub length: f64,
+    /// A row for each requested measure; the latency's row is the first.
     pub rows: Vec<Row>,
     /// The number of pulses that fell between two samples of the virtual analyser.
     pub unseen: u64,

@@ -1,5 +1,5 @@
-//! Recognises a capture file by its content; a file's name is not trusted. The formats themselves
-//! are read by their own modules.
+//! Recognises a capture file by its content; a file's name is not trusted. The module knows the
+//! first bytes of each format and nothing more of it.
 
 use std::{
     fs::{self, File},

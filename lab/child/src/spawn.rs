@@ -21,8 +21,8 @@ use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 type Request = (Command, Sender<(Command, io::Result<Child>)>);
 
-/// Starts `command` in a process group of its own; it is killed when this process ends. A Ctrl-C
-/// on the terminal reaches only this process.
+/// Starts `command` in a process group of its own. The child is killed when this process ends. A
+/// Ctrl-C on the terminal reaches only this process.
 ///
 /// # Errors
 /// The errors of [`Command::spawn`].

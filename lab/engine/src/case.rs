@@ -1,16 +1,19 @@
 //! A case: experiment × target × parameters, and how often to repeat it.
 
 mod analyser;
+mod observed;
 mod vary;
 
 use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Request, Spec, Values, experiments, request::MAX_REQUEST};
+use chronoscope_suite::{
+    self as suite, Parameter, Spec, Values, experiments, request::MAX_REQUEST,
+};
 
 pub use self::{analyser::Analyser, vary::Vary};
-use chronoscope_machine::{self as machine, SOAK};
-use chronoscope_run::{Limit, Published, Target, judged::Judge};
+use chronoscope_machine::{Description, Machines, Request, SOAK};
+use chronoscope_run::{Label, Limit, Published, Target, compared::StatisticChoice};
 use chronoscope_units::{words::hint, words::nearest};
 
 /// The values to run, by parameter; each value of a list makes a case.
@@ -19,13 +22,15 @@ pub type Settings = BTreeMap<String, Vec<String>>;
 /// An experiment on a target with parameters, the number of its repetitions, and its limits.
 #[derive(Clone)]
 pub struct Case {
+    /// The experiment.
     pub spec: &'static Spec,
+    /// The kernel and the machine.
     pub target: Target,
     /// All parameters, the experiment's and the port's, in the order of their tables.
     pub parameters: Vec<(String, String)>,
     /// The names of the parameters that were set; the others have their defaults.
     pub asked: Vec<String>,
-    /// The minimum of repetitions. Each is a fresh process; those of all cases are interleaved.
+    /// The minimum of repetitions. Each is a fresh process. Repetitions of all cases are interleaved.
     pub repeat: usize,
     /// The start states of the repetitions: not more than `repeat`.
     pub vary: Vary,
@@ -37,25 +42,25 @@ pub struct Case {
     pub deadline: Option<f64>,
     /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
+    /// The limits by which the result is judged.
     pub limits: Vec<Limit>,
     /// The statistics that a comparison judges; the usual ones if none is named.
-    pub judge: Judge,
+    pub judge: StatisticChoice,
+    /// Published figures, of which those that apply are shown beside the result.
     pub published: Vec<Published>,
 }
 
 impl Case {
-    /// The port's request, of any repetition: the experiment's name, then `NAME=VALUE` after spaces.
-    pub fn request(&self) -> String {
-        let mut text = self.spec.name.to_owned();
-        for (name, value) in &self.parameters {
-            text.push_str(&format!(" {name}={value}"));
-        }
-        text
+    /// The request that all repetitions have in common.
+    pub fn request(&self) -> Request {
+        let parameters = self.parameters.iter();
+        parameters
+            .fold(Request::new(self.spec.name), |request, (name, value)| request.with(name, value))
     }
 
-    /// The request of a repetition, counted from 0: that of any, and the seed of the start state.
-    pub fn request_of(&self, repetition: usize) -> String {
-        self.request() + &self.vary.words(repetition)
+    /// The request of a repetition, counted from 0: the common one with the seed of the start state.
+    pub fn request_for(&self, repetition: usize) -> Request {
+        self.vary.applied_to(self.request(), repetition)
     }
 
     /// Makes the case a soak of this length, if its experiment and its machine offer soaks: one
@@ -63,9 +68,9 @@ impl Case {
     ///
     /// # Errors
     /// There is no such target.
-    pub fn soaked(mut self, length: Duration, repeat: usize) -> Result<Self> {
+    pub fn soaked(mut self, machines: &Machines, length: Duration, repeat: usize) -> Result<Self> {
         let is_offered = self.spec.name == experiments::period::SPEC.name
-            && machine::find(&self.target)?.offers_soaks();
+            && machines.describe(&self.target)?.properties.offers_soaks;
         if is_offered {
             // The length decides about the number of due times.
             self.parameters.retain(|(name, _)| name != "loops");
@@ -87,9 +92,10 @@ impl Case {
         if let Some(length) = self.soak() {
             return length;
         }
-        let request = self.request();
+        let request = self.request().to_string();
         // expand() has made the request and checked it.
-        let us = Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
+        let us =
+            suite::Request::parse(&request).map_or(0, |request| (self.spec.duration_us)(&request));
         Duration::from_micros(us)
     }
 
@@ -109,6 +115,7 @@ impl Case {
         published.when.iter().all(|(name, value)| self.parameter(name) == Some(value))
     }
 
+    /// The value of a parameter; `None` if the case does not have it.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -121,27 +128,37 @@ impl Case {
 
     /// The parameters that were set, which tell this case from others of its experiment: `tasks=10
     /// pair=thread-thread`. A varied case has its start states too.
-    pub fn label(&self) -> String {
+    pub fn label(&self) -> Label {
         let asked = self.parameters.iter().filter(|(name, _)| self.asked.contains(name));
-        let words = asked.map(|(name, value)| format!("{name}={value}"));
-        let states = self.vary.parameter().map(|(name, states)| format!("{name}={states}"));
-        words.chain(states).collect::<Vec<_>>().join(" ")
+        let asked = asked.map(|(name, value)| (name.as_str(), value.as_str()));
+        let states = self.vary.parameter();
+        let states = states.iter().map(|(name, states)| (&**name, &**states));
+        Label::new(asked.chain(states))
     }
 }
 
-/// The settings that all cases of one experiment share.
+/// The settings that all cases of one experiment share. A field means the same as in [`Case`].
 #[derive(Clone, Default)]
 pub struct Plan {
+    /// The minimum of repetitions; 0 counts as 1.
     pub repeat: usize,
+    /// The start states, of which a case takes at most one a repetition.
     pub vary: Vary,
+    /// The minimum of time to repeat for.
     pub duration: Option<Duration>,
+    /// The time after which a repetition is ended.
     pub watchdog: Option<Duration>,
     /// Samples per case in all, spread over the repetitions.
     pub loops: Option<u64>,
+    /// The bound above which samples are misses.
     pub deadline: Option<f64>,
+    /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
+    /// The limits by which results are judged.
     pub limits: Vec<Limit>,
-    pub judge: Judge,
+    /// The statistics that a comparison judges.
+    pub judge: StatisticChoice,
+    /// The study's published figures for the experiment.
     pub published: Vec<Published>,
 }
 
@@ -154,18 +171,23 @@ const MAX_CASES: usize = 10_000;
 /// # Errors
 /// There is no such target.
 pub fn parameters(
+    machines: &Machines,
     spec: &'static Spec,
     target: &Target,
 ) -> Result<Vec<(&'static Parameter, String)>> {
-    let machine = machine::find(target)?;
+    Ok(parameters_on(&machines.describe(target)?, spec))
+}
+
+/// All parameters of an experiment on a described target, as [`parameters`].
+fn parameters_on(machine: &Description, spec: &'static Spec) -> Vec<(&'static Parameter, String)> {
     let default = |parameter: &'static Parameter| {
         machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()
     };
     let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
-    let of_port = machine.parameters().into_iter().map(|(parameter, value)| {
-        (parameter, machine.default(spec, parameter).map_or(value, str::to_owned))
+    let of_port = machine.parameters.iter().map(|(parameter, value)| {
+        (*parameter, machine.default(spec, parameter).unwrap_or(value).to_owned())
     });
-    Ok(own.chain(of_port).collect())
+    own.chain(of_port).collect()
 }
 
 /// All cases of one experiment on one target: every combination of the settings' values; the first
@@ -174,12 +196,14 @@ pub fn parameters(
 /// # Errors
 /// An unknown parameter or a value out of range, with the nearest valid one.
 pub fn expand(
+    machines: &Machines,
     spec: &'static Spec,
     target: &Target,
     settings: &Settings,
     plan: &Plan,
 ) -> Result<Vec<Case>> {
-    let table = parameters(spec, target)?;
+    let machine = machines.describe(target)?;
+    let table = parameters_on(&machine, spec);
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name)
         else {
@@ -215,7 +239,6 @@ pub fn expand(
             })
             .collect();
     }
-    let machine = machine::find(target)?;
     let make = |parameters| {
         let case = make(spec, target, settings, plan, parameters)?;
         machine.check(&case.request())?;
@@ -255,7 +278,7 @@ fn make(
         judge: plan.judge.clone(),
         published: plan.published.clone(),
     };
-    if case.request().len() + LONGEST_SEED > MAX_REQUEST {
+    if case.request().to_string().len() + LONGEST_SEED > MAX_REQUEST {
         bail!("the request of `{}` is longer than {MAX_REQUEST} bytes", spec.name);
     }
     Ok(case)
@@ -315,6 +338,16 @@ pub fn experiment(name: &str) -> Result<&'static Spec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The cases of an experiment on machines of their own.
+    fn expand(
+        spec: &'static Spec,
+        target: &Target,
+        settings: &Settings,
+        plan: &Plan,
+    ) -> Result<Vec<Case>> {
+        super::expand(&Machines::default(), spec, target, settings, plan)
+    }
 
     fn settings(text: &[(&str, &str)]) -> Settings {
         let split = |values: &str| values.split(',').map(str::to_owned).collect();
@@ -403,12 +436,13 @@ mod tests {
         let make = |experiment_name: &str, target: &str| {
             let (spec, target) = (experiment(experiment_name).unwrap(), target.parse().unwrap());
             let case = expand(spec, &target, &Settings::new(), &plan).unwrap().remove(0);
-            case.soaked(hour, 1).unwrap()
+            case.soaked(&Machines::default(), hour, 1).unwrap()
         };
         let soak = make("period", "linux@host");
         assert_eq!((soak.soak(), soak.repeat, soak.duration), (Some(hour), 1, None));
         assert_eq!((soak.expected(), soak.parameter("loops")), (hour, None));
-        assert!(soak.request().ends_with(" soak_s=3600"), "{}", soak.request());
+        let request = soak.request().to_string();
+        assert!(request.ends_with(" soak_s=3600"), "{request}");
         for (experiment, target) in [("switch", "linux@host"), ("period", "linux-full@vm")] {
             let case = make(experiment, target);
             assert_eq!((case.soak(), case.repeat, case.duration), (None, 5, Some(hour)));

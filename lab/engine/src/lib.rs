@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod case;
 pub mod doctor;
 pub mod fleet;
 pub mod journal;
 pub mod observation;
-pub mod observe;
 pub mod peer;
 pub mod runner;
 pub mod stream;

@@ -6,13 +6,15 @@ use std::{collections::BTreeSet, str::FromStr};
 use anyhow::{Context as _, Result, bail};
 
 use crate::{case, case::Case, case::Settings, study::Overrides, study::Study};
-use chronoscope_machine as machine;
+use chronoscope_machine::Machines;
 use chronoscope_run::Target;
 
 /// A side of a comparison that `compare` runs itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
+    /// The kernel and the machine.
     pub target: Target,
+    /// The parameters that this side sets, each with one value.
     pub settings: Settings,
 }
 
@@ -39,10 +41,12 @@ impl FromStr for Variant {
 
 /// A case of both variants.
 pub struct Pair {
-    /// The parameters that tell the pair from others of its experiment, without those that differ
-    /// between A and B.
+    /// The parameters that distinguish the pair from others of its experiment. Parameters that differ
+    /// between A and B are left out.
     pub label: String,
+    /// The case of the first variant.
     pub a: Case,
+    /// The case of the second variant.
     pub b: Case,
 }
 
@@ -50,14 +54,19 @@ pub struct Pair {
 ///
 /// # Errors
 /// The study names an unknown experiment, or a variant an unknown target.
-pub fn leave_out(study: &mut Study, a: &Variant, b: &Variant) -> Result<Vec<String>> {
+pub fn leave_out(
+    machines: &Machines,
+    study: &mut Study,
+    a: &Variant,
+    b: &Variant,
+) -> Result<Vec<String>> {
     let mut out = Vec::new();
     let mut kept = Vec::new();
     for entry in std::mem::take(&mut study.entries) {
         let spec = case::experiment(&entry.experiment)?;
         let mut fits = true;
         for variant in [a, b] {
-            let port = machine::find(&variant.target)?.parameters();
+            let port = machines.describe(&variant.target)?.parameters;
             let known = |name: &String| {
                 spec.parameters
                     .iter()
@@ -82,7 +91,13 @@ pub fn leave_out(study: &mut Study, a: &Variant, b: &Variant) -> Result<Vec<Stri
 ///
 /// # Errors
 /// An unknown parameter, or a value out of range.
-pub fn pairs(study: &Study, a: &Variant, b: &Variant, common: &Overrides) -> Result<Vec<Pair>> {
+pub fn pairs(
+    machines: &Machines,
+    study: &Study,
+    a: &Variant,
+    b: &Variant,
+    common: &Overrides,
+) -> Result<Vec<Pair>> {
     let varied: BTreeSet<String> = a.settings.keys().chain(b.settings.keys()).cloned().collect();
     let mut study = study.clone();
     for entry in &mut study.entries {
@@ -91,7 +106,7 @@ pub fn pairs(study: &Study, a: &Variant, b: &Variant, common: &Overrides) -> Res
     let side = |variant: &Variant| {
         let mut overrides = Overrides { targets: vec![variant.target.clone()], ..common.clone() };
         overrides.settings.extend(variant.settings.clone());
-        study.cases(&overrides)
+        study.cases(machines, &overrides)
     };
     let (a_cases, b_cases) = (side(a)?, side(b)?);
     if a_cases.len() != b_cases.len() {
@@ -136,7 +151,8 @@ mod tests {
     fn what_a_variant_sets_replaces_the_study_on_both_sides() {
         let text = "name = 'x'\ntitle = ''\n[[case]]\nexperiment = 'switch'\nset = { primitive = ['yield', 'pipe'], tasks = [2, 5] }";
         let (a, b) = (variant("linux@host"), variant("linux@host,primitive=pipe"));
-        let pairs = pairs(&study::parse(text).unwrap(), &a, &b, &Overrides::default()).unwrap();
+        let study = study::parse(text).unwrap();
+        let pairs = pairs(&Machines::default(), &study, &a, &b, &Overrides::default()).unwrap();
         assert_eq!(
             pairs.iter().map(|pair| pair.label.as_str()).collect::<Vec<_>>(),
             ["tasks=2", "tasks=5"]
@@ -149,13 +165,20 @@ mod tests {
     fn experiments_without_the_setting_are_named() {
         let text = "name = 'x'\ntitle = ''\n[[case]]\nexperiment = 'switch'";
         let mut study = study::parse(text).unwrap();
+        let machines = Machines::default();
         assert!(
-            leave_out(&mut study, &variant("linux@host,cpu=0"), &variant("linux@host,pad=1"))
-                .unwrap()
-                .is_empty()
+            leave_out(
+                &machines,
+                &mut study,
+                &variant("linux@host,cpu=0"),
+                &variant("linux@host,pad=1")
+            )
+            .unwrap()
+            .is_empty()
         );
         assert_eq!(
-            leave_out(&mut study, &variant("linux@host"), &variant("linux@host,bad=1")).unwrap(),
+            leave_out(&machines, &mut study, &variant("linux@host"), &variant("linux@host,bad=1"))
+                .unwrap(),
             ["switch"]
         );
         assert!(study.entries.is_empty());

@@ -1,4 +1,4 @@
-//! The program that builds the images of targets: `xtask`, beside the lab's own program.
+//! The program that builds the images of targets: `xtask`, in the folder of the lab's own program.
 //!
 //! Cargo builds nothing again that is up to date. `cargo xtask` in the repository runs the same
 //! program by hand.
@@ -8,12 +8,12 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::setup;
+use super::{lock::lock, setup};
 use chronoscope_base::{console, signals};
 use chronoscope_child as child;
 
@@ -36,7 +36,7 @@ pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
 ///
 /// # Errors
 /// It is not there.
-pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
+pub(super) fn next_to_the_lab(name: &str) -> Result<PathBuf> {
     let folder = folder_of_the_lab()?;
     let path = folder.join(name);
     if !path.is_file() {
@@ -63,24 +63,29 @@ pub fn is_installed(program: &str) -> bool {
 /// # Errors
 /// The builder is absent, or as [`run`].
 pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()> {
-    let mut builder = Command::new(beside_the_lab("xtask")?);
+    let mut builder = Command::new(next_to_the_lab("xtask")?);
     let retry = format!("cargo xtask {}", arguments.join(" "));
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
 
-/// Installs the Debian package of a peer's tool, a step of set-up. It is tried once for each
-/// package; a program without its builder leaves it to the user.
-///
-/// # Errors
-/// The package cannot be installed; the message has the reason and the remedy.
-pub fn install_peer(package: &str) -> Result<()> {
-    static TRIED: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
-    let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
-    let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
-    let failure = tried
-        .entry(package.to_owned())
-        .or_insert_with(|| install(&xtask, package).err().map(|error| format!("{error:#}")));
-    failure.clone().map_or(Ok(()), |failure| Err(anyhow!("{failure}")))
+/// The outcomes of installing packages of peers' tools, by package; the error's text if it failed.
+#[derive(Default)]
+pub(super) struct Packages(Mutex<BTreeMap<String, Option<String>>>);
+
+impl Packages {
+    /// Installs a package, a step of set-up. Each package is tried once; a program without its
+    /// builder leaves it to the user.
+    ///
+    /// # Errors
+    /// The package cannot be installed; the message has the reason and the remedy.
+    pub(super) fn install(&self, package: &str) -> Result<()> {
+        let Ok(xtask) = next_to_the_lab("xtask") else { return Ok(()) };
+        let mut tried = lock(&self.0);
+        let failure = tried
+            .entry(package.to_owned())
+            .or_insert_with(|| install(&xtask, package).err().map(|error| format!("{error:#}")));
+        failure.clone().map_or(Ok(()), |failure| Err(anyhow!("{failure}")))
+    }
 }
 
 fn install(xtask: &Path, package: &str) -> Result<()> {
@@ -88,7 +93,7 @@ fn install(xtask: &Path, package: &str) -> Result<()> {
     installer.args(["packages", &format!("peer-{package}")]);
     let what = format!("installing {package}");
     let output =
-        setup::step(&what, || child::output_and_tell(&mut installer, signals::stop(), pass_on))?;
+        setup::step(&what, || child::output_with_lines(&mut installer, signals::stop(), pass_on))?;
     if output.status.success() {
         return Ok(());
     }
@@ -106,7 +111,8 @@ pub(super) fn run(builder: &mut Command, target: &Path, what: &str, retry: &str)
         builder.env_remove(name);
     }
     let what = format!("building {what}");
-    let output = setup::step(&what, || child::output_and_tell(builder, signals::stop(), pass_on))?;
+    let output =
+        setup::step(&what, || child::output_with_lines(builder, signals::stop(), pass_on))?;
     if output.status.success() {
         return Ok(());
     }
@@ -123,8 +129,8 @@ fn pass_on(line: &str) {
     }
 }
 
-/// The most telling line of a failed build's standard error: that of a build script, cargo's first
-/// error, or the last line.
+/// The most telling line of a failed build's standard error: the error of a build script, cargo's
+/// first error, or the last line.
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());

@@ -4,25 +4,20 @@
 use std::{process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Result, bail};
-use chronoscope_suite::{Parameter, Spec, Values};
+use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
-    Machine, Made, Program, Recording, SOAK, Start,
-    builder::beside_the_lab,
-    family::{Defaults, Family, Targets},
-    own::{self, Own},
+    Description, Machine, Program, Properties, Provenance, Recording, Request, SOAK, Start,
+    builder::next_to_the_lab,
+    description::Defaults,
+    family::Family,
+    given::{self, GivenImage},
+    images::Images,
 };
 use chronoscope_child as child;
 use chronoscope_run::{Target, names::HOST};
 use chronoscope_units::words::nearest;
-
-pub static FAMILY: Family = Family {
-    find,
-    targets: Targets::Listed(|| vec![HOST.to_owned()]),
-    takes_images: true,
-    defaults: &[DEFAULTS],
-};
 
 /// The default of a parameter that differs from the table's: where caller and server run is a result
 /// of `latency`.
@@ -93,31 +88,69 @@ const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
 /// The program of the port.
 const PORT: &str = "chronoscope-linux";
 
+/// The machine of [`HOST`], which runs the port that is installed with the lab.
 pub struct Host;
 
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+/// The properties of the port on this computer.
+const PROPERTIES: Properties =
+    Properties { offers_soaks: true, is_emulated: false, shares_the_host: false, slowness: 1 };
+
+/// The given program of a target of this computer, if it has one.
+fn given(target: &Target) -> Result<Option<GivenImage>> {
     let is_here = HOST.rsplit_once('@').is_some_and(|(_, machine)| machine == target.machine);
-    if is_here && let Some(own) = Own::for_this_computer(target)? {
-        return Ok(Some(Box::new(Given(own))));
+    if is_here { GivenImage::for_this_computer(target) } else { Ok(None) }
+}
+
+/// The family of this computer.
+#[derive(Default)]
+pub(super) struct LocalHost;
+
+impl Family for LocalHost {
+    fn describe(&self, _: &Images, target: &Target) -> Result<Option<Description>> {
+        if given(target)?.is_some() {
+            // The suite's parameters are all that the lab knows of the program.
+            let kind = Some(given::KIND.to_owned());
+            let unknown = Description::new(self.defaults(), Properties::default());
+            return Ok(Some(Description { kind, ..unknown }));
+        }
+        let default = |parameter: &'static Parameter| match parameter.name {
+            "cpu" => last_cpu().to_string(),
+            _ => parameter.default.to_owned(),
+        };
+        let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
+        Ok((target.to_string() == HOST).then(|| Description {
+            parameters: parameters.collect(),
+            check: check_request,
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
     }
-    Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        if let Some(image) = given(target)? {
+            return Ok(Some(Box::new(Given(image))));
+        }
+        Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+    }
+
+    fn targets(&self, _: &Images) -> Vec<String> {
+        vec![HOST.to_owned()]
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[DEFAULTS]
+    }
 }
 
 /// A program of the user's that holds a port, such as `ports/c/kernels/posix.c`.
-struct Given(Own);
+struct Given(GivenImage);
 
 impl Machine for Given {
-    /// None: the suite's parameters are all that the lab knows of the program.
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
-    }
-
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(Some(own::KIND), spec, parameter)
-    }
-
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
-        Ok(self.0.made())
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        Ok(self.0.provenance())
     }
 
     fn run(
@@ -126,36 +159,20 @@ impl Machine for Given {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let mut command = Command::new(&self.0.path);
-        command.args(start.request.split(' '));
+        command.args(start.request.words());
         child::run(&mut command, &self.0.name, start.limit, start.stop, sink)?;
         Ok(Recording::new())
     }
 }
 
 impl Machine for Host {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let default = |parameter: &'static Parameter| match parameter.name {
-            "cpu" => last_cpu().to_string(),
-            _ => parameter.default.to_owned(),
-        };
-        PARAMETERS.iter().map(|parameter| (parameter, default(parameter))).collect()
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(None, spec, parameter)
-    }
-
-    fn check(&self, request: &str) -> Result<()> {
-        check_request(request)
-    }
-
-    fn offers_soaks(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
-        beside_the_lab(PORT)?;
-        Ok(Made::default())
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        next_to_the_lab(PORT)?;
+        Ok(Provenance::default())
     }
 
     fn run(
@@ -163,10 +180,10 @@ impl Machine for Host {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let port = beside_the_lab(PORT)?;
+        let port = next_to_the_lab(PORT)?;
         let mut command = Command::new(&port);
-        command.args(start.request.split(' '));
-        let is_soak = super::take(start.request, SOAK).0.is_some();
+        command.args(start.request.words());
+        let is_soak = start.request.get(SOAK).is_some();
         // A soak that is stopped keeps its samples.
         let run = if is_soak { child::run_to_an_end } else { child::run };
         run(&mut command, "the port", start.limit, start.stop, sink)?;
@@ -179,7 +196,7 @@ impl Machine for Host {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        if start.request.split(' ').any(|word| word.starts_with("load=") && word != "load=none") {
+        if start.request.get("load").is_some_and(|load| load != "none") {
             bail!("load is beside another program in guests only");
         }
         let mut command = Command::new(&program.command[0]);
@@ -201,8 +218,8 @@ pub fn last_cpu() -> usize {
 ///
 /// # Errors
 /// A value has another form.
-pub(super) fn check_request(request: &str) -> Result<()> {
-    match super::take(request, "policy").0 {
+pub(super) fn check_request(request: &Request) -> Result<()> {
+    match request.get("policy") {
         Some(text) if !is_policy(text) => {
             let near = nearest(text, POLICIES.into_iter());
             bail!(
@@ -211,7 +228,7 @@ pub(super) fn check_request(request: &str) -> Result<()> {
         }
         _ => {}
     }
-    match super::take(request, "cpu").0 {
+    match request.get("cpu") {
         Some(text) if text != "free" && processors(text).is_none() => {
             bail!("`cpu={text}`: it is {CPU}")
         }
@@ -261,6 +278,7 @@ pub fn usable_cpus() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn processors_are_lists_and_ranges() {
@@ -270,19 +288,24 @@ mod tests {
         for text in ["", "free", "-1", "+1", "1-", "2-1", "0+0", "0-2+1", "a", "9999999", "0x1"] {
             assert_eq!(processors(text), None, "{text}");
         }
-        assert!(check_request("period cpu=free loops=2").is_ok());
-        assert!(check_request("period loops=2").is_ok());
-        let error = check_request("period cpu=al loops=2").unwrap_err().to_string();
+        assert!(check_request(&request("period cpu=free loops=2")).is_ok());
+        assert!(check_request(&request("period loops=2")).is_ok());
+        let error = check_request(&request("period cpu=al loops=2")).unwrap_err().to_string();
         assert!(error.contains("a list as 0+2, a range as 0-3, all, or free"), "{error}");
     }
 
     #[test]
     fn policies_are_words_or_reservations() {
         for policy in ["fifo", "rr", "other", "deadline:200/500/1000", "deadline:7/7/7"] {
-            assert!(check_request(&format!("period policy={policy}")).is_ok(), "{policy}");
+            assert!(
+                check_request(&request(&format!("period policy={policy}"))).is_ok(),
+                "{policy}"
+            );
         }
         for policy in ["ff", "deadline", "deadline:1/2", "deadline:0/1/2", "deadline:3/2/1"] {
-            let error = check_request(&format!("period policy={policy}")).unwrap_err().to_string();
+            let error = check_request(&request(&format!("period policy={policy}")))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("deadline:RUNTIME/DEADLINE/PERIOD"), "{error}");
         }
     }

@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use super::{builder, firmware::once};
+use super::{builder, lock::lock};
 use chronoscope_base::digest::sha256;
 use chronoscope_run::names::BUILD;
 
@@ -30,33 +30,37 @@ const PLACES: [&str; 2] = ["share/chronoscope/firmware", "firmware"];
 /// The version of the index's format.
 const SCHEMA: u32 = 1;
 
+/// The index of images and tools, as its file has it.
 #[derive(Debug, Deserialize)]
 struct Index {
     schema: u32,
     /// The command that builds an image, given a target and a variant. The first word is a path
     /// relative to the index.
     builder: Option<Vec<String>>,
-    images: Vec<Image>,
+    images: Vec<Row>,
     #[serde(default)]
     tools: Vec<Tool>,
     #[serde(skip)]
     folder: PathBuf,
+    /// The files that are ready for use, or the errors of making them.
+    #[serde(skip)]
+    ready: Mutex<BTreeMap<PathBuf, Result<(), String>>>,
 }
 
-/// An image of a target: a row of the index.
+/// An image of a target, as the index has it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Image {
+struct Row {
     target: String,
-    pub(super) kernel: String,
+    kernel: String,
     /// The kind of task that is measured unless another is asked for.
-    pub(super) kind: String,
+    kind: String,
     variant: String,
     #[serde(flatten)]
     file: File,
     /// Compiler and options; `None` if the image sends them itself, or the index is an older one.
     build: Option<String>,
-    /// A sentence shown beside the figures.
-    pub(super) remark: Option<String>,
+    /// How to read the figures, as a sentence.
+    remark: Option<String>,
 }
 
 /// A program or a library that a machine needs.
@@ -117,19 +121,26 @@ impl Index {
         }
     }
 
-    /// The path of a file. In a checkout the builder brings it up to date first, once in the lab's
-    /// life: `words` are the builder's further arguments, and messages call the file `what`.
+    /// The path of a file. In a checkout the builder brings it up to date first, once for each
+    /// index that is read: `words` are the builder's further arguments, and messages call the file `what`.
     /// Elsewhere its hash is compared with the index.
     ///
     /// # Errors
     /// The file cannot be built, is missing, or is not the one in the index.
     fn file(&self, file: &File, words: &[&str], what: &str) -> Result<PathBuf> {
-        static READY: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
         let path = self.folder.join(&file.path);
-        once(&READY, &path, || match &self.builder {
+        let make = || match &self.builder {
             Some(builder) => self.build(builder, words, what),
             None => file.check(&path),
-        })
+        };
+        let mut ready = lock(&self.ready);
+        let outcome = ready
+            .entry(path.clone())
+            .or_insert_with(|| make().map_err(|error| format!("{error:#}")));
+        match outcome {
+            Ok(()) => Ok(path),
+            Err(error) => bail!("{error}"),
+        }
     }
 
     fn build(&self, builder: &[String], words: &[&str], what: &str) -> Result<()> {
@@ -144,19 +155,77 @@ impl Index {
             .with_context(|| format!("{what} could not be built"))
     }
 
-    fn find(&self, target: &str, variant: &str) -> Option<&Image> {
-        self.images.iter().find(|image| image.target == target && image.variant == variant)
+    fn find(&self, target: &str, variant: &str) -> Option<Image<'_>> {
+        let mut rows = self.images.iter();
+        let row = rows.find(|row| row.target == target && row.variant == variant)?;
+        Some(Image { index: self, row })
     }
 }
 
-/// The index, read once; `None` if there is none.
-fn index() -> Result<Option<&'static Index>> {
-    static INDEX: OnceLock<Result<Option<Index>, String>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| {
-        let index = folder().map(Index::read).transpose();
-        index.map_err(|error| format!("{error:#}"))
-    });
-    index.as_ref().map(Option::as_ref).map_err(|error| anyhow!("{error}"))
+/// The images of microcontrollers, and the tools of their machines. The index is read once, when it
+/// is first needed.
+#[derive(Debug, Default)]
+pub(super) struct Images(OnceLock<Result<Option<Index>, String>>);
+
+/// An image of a target, with the index that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Image<'m> {
+    index: &'m Index,
+    row: &'m Row,
+}
+
+impl Images {
+    /// The index; `None` if there is none.
+    fn index(&self) -> Result<Option<&Index>> {
+        let index = self.0.get_or_init(|| {
+            let index = folder().map(Index::read).transpose();
+            index.map_err(|error| format!("{error:#}"))
+        });
+        index.as_ref().map(Option::as_ref).map_err(|error| anyhow!("{error}"))
+    }
+
+    /// The targets of a machine, as `kernel@machine`. Empty if the index cannot be read:
+    /// [`find`](Self::find) reports the reason.
+    pub(super) fn targets(&self, machine: &str) -> Vec<String> {
+        let rows = self.index().ok().flatten().map_or(&[][..], |index| &index.images);
+        let is_here = |row: &&Row| {
+            row.variant == Variant::Plain.name()
+                && row.target.rsplit_once('@').is_some_and(|(_, name)| name == machine)
+        };
+        rows.iter().filter(is_here).map(|row| row.target.clone()).collect()
+    }
+
+    /// The plain image of a kernel for a machine.
+    ///
+    /// # Errors
+    /// There is no index, or it cannot be read.
+    pub(super) fn find(&self, kernel: &str, machine: &str) -> Result<Option<Image<'_>>> {
+        let index = self.index()?.with_context(no_index)?;
+        Ok(index.find(&format!("{kernel}@{machine}"), Variant::Plain.name()))
+    }
+
+    /// The path of a machine's tool, as of an image: brought up to date in a checkout, compared
+    /// with its hash elsewhere. Messages call it `what`.
+    ///
+    /// # Errors
+    /// There is no index, or it has no such tool; the tool cannot be built, is missing, or is
+    /// another one.
+    pub(super) fn tool(&self, name: &str, what: &str) -> Result<PathBuf> {
+        let index = self.index()?.with_context(no_index)?;
+        let tool = index.tools.iter().find(|tool| tool.name == name).with_context(|| {
+            format!(
+                "the index of images has no {what}: in a checkout, `cargo xtask images` writes it \
+                 anew; otherwise install the images again"
+            )
+        })?;
+        index.file(&tool.file, &[name], what)
+    }
+
+    /// The kind of task that is measured of a kernel unless another is asked for.
+    pub(super) fn kind(&self, kernel: &str) -> Option<&str> {
+        let rows = &self.index().ok().flatten()?.images;
+        rows.iter().find(|row| row.kernel == kernel).map(|row| row.kind.as_str())
+    }
 }
 
 /// The folder of the index.
@@ -170,26 +239,6 @@ fn folder() -> Option<PathBuf> {
     places.find(|place| place.join("index.json").is_file())
 }
 
-/// The targets of a machine, as `kernel@machine`. Empty if the index cannot be read: [`find`] says
-/// why.
-pub(super) fn targets(machine: &'static str) -> impl Iterator<Item = String> {
-    let images = index().ok().flatten().map_or(&[][..], |index| &index.images);
-    let is_here = move |image: &&Image| {
-        image.variant == Variant::Plain.name()
-            && image.target.rsplit_once('@').is_some_and(|(_, name)| name == machine)
-    };
-    images.iter().filter(is_here).map(|image| image.target.clone())
-}
-
-/// The plain image of a kernel for a machine.
-///
-/// # Errors
-/// There is no index, or it cannot be read.
-pub(super) fn find(kernel: &str, machine: &str) -> Result<Option<&'static Image>> {
-    let index = index()?.with_context(no_index)?;
-    Ok(index.find(&format!("{kernel}@{machine}"), Variant::Plain.name()))
-}
-
 fn no_index() -> String {
     format!(
         "no index of images: the Debian package and the tarball have images (docs/install.md); in \
@@ -198,30 +247,22 @@ fn no_index() -> String {
     )
 }
 
-/// The path of a machine's tool, as of an image: brought up to date in a checkout, compared with
-/// its hash elsewhere. Messages call it `what`.
-///
-/// # Errors
-/// There is no index, or it has no such tool; the tool cannot be built, is missing, or is another
-/// one.
-pub(super) fn tool(name: &str, what: &str) -> Result<PathBuf> {
-    let index = index()?.with_context(no_index)?;
-    let tool = index.tools.iter().find(|tool| tool.name == name).with_context(|| {
-        format!(
-            "the index of images has no {what}: in a checkout, `cargo xtask images` writes it \
-             anew; otherwise install the images again"
-        )
-    })?;
-    index.file(&tool.file, &[name], what)
-}
+impl<'m> Image<'m> {
+    /// The name of the kernel.
+    pub(super) fn kernel(&self) -> &'m str {
+        &self.row.kernel
+    }
 
-/// The kind of task that is measured of a kernel unless another is asked for.
-pub(super) fn kind(kernel: &str) -> Option<&'static str> {
-    let images = &index().ok().flatten()?.images;
-    images.iter().find(|image| image.kernel == kernel).map(|image| image.kind.as_str())
-}
+    /// The kind of task that is measured unless another is asked for.
+    pub(super) fn kind(&self) -> &'m str {
+        &self.row.kind
+    }
 
-impl Image {
+    /// How to read the figures, as a sentence.
+    pub(super) fn remark(&self) -> Option<&'m str> {
+        self.row.remark.as_deref()
+    }
+
     /// Returns whether the same target has an image of that variant.
     pub(super) fn has(&self, variant: Variant) -> bool {
         self.other(variant.name()).is_some()
@@ -232,42 +273,41 @@ impl Image {
     /// # Errors
     /// The target has no such image, or as [`file`](Self::file).
     pub(super) fn variant(&self, variant: Variant) -> Result<PathBuf> {
-        let (target, name) = (&self.target, variant.name());
+        let (target, name) = (&self.row.target, variant.name());
         self.other(name).with_context(|| format!("{target} has no image `{name}`"))?.file()
     }
 
     /// How the image was compiled, as a fact of a case's identity.
     pub(super) fn build(&self) -> Option<(String, String)> {
-        Some((BUILD.to_owned(), self.build.clone()?))
+        Some((BUILD.to_owned(), self.row.build.clone()?))
     }
 
     /// The kernel's smallest image with that number of tasks, for the same chip.
-    pub(super) fn smallest(&self, tasks: usize) -> Option<&'static Self> {
+    pub(super) fn smallest(&self, tasks: usize) -> Option<Self> {
         self.other(&format!("smallest-{tasks}"))
     }
 
-    /// The benchmark of the kernel's own, for the same chip, in a build with or without time slices.
-    pub(super) fn operations(&self, has_slices: bool) -> Option<&'static Self> {
+    /// The kernel's own benchmark for the same chip, in a build with or without time slices.
+    pub(super) fn operations(&self, has_slices: bool) -> Option<Self> {
         self.other(if has_slices { "operations-slices" } else { "operations" })
     }
 
-    fn other(&self, variant: &str) -> Option<&'static Self> {
-        index().ok().flatten()?.find(&self.target, variant)
+    fn other(&self, variant: &str) -> Option<Self> {
+        self.index.find(&self.row.target, variant)
     }
 
-    /// The path of the image's file. In a checkout the builder brings it up to date first, once in
-    /// the lab's life; elsewhere its hash is compared with the index.
+    /// The path of the image's file. In a checkout the builder brings it up to date first, once for
+    /// each index that is read; elsewhere its hash is compared with the index.
     ///
     /// # Errors
     /// The image cannot be built, is missing, or is not the one in the index.
     pub(super) fn file(&self) -> Result<PathBuf> {
-        let index = index()?.context("an image without an index")?;
-        let (target, variant) = (&self.target, &self.variant);
+        let Row { target, variant, file, .. } = self.row;
         let what = match variant.as_str() {
             "plain" => target.clone(),
             _ => format!("{target} ({variant})"),
         };
-        index.file(&self.file, &[target, variant], &what)
+        self.index.file(file, &[target, variant], &what)
     }
 }
 
@@ -295,10 +335,11 @@ mod tests {
         let text = r#"{"schema": 1, "images": [{"target": "mine@rv32", "kernel": "mine",
             "kind": "thread", "variant": "pins", "path": "a/b", "sha256": null}]}"#;
         let index = Index::parse(text.as_bytes(), "/nowhere".into()).unwrap();
-        assert_eq!(index.find("mine@rv32", Variant::Pins.name()).unwrap().file.path, "a/b");
+        let pins = index.find("mine@rv32", Variant::Pins.name()).unwrap();
+        assert_eq!(pins.row.file.path, "a/b");
         assert!(index.find("mine@rv32", Variant::Plain.name()).is_none());
         assert!(index.builder.is_none());
-        assert_eq!(index.images[0].build(), None);
+        assert_eq!(pins.build(), None);
     }
 
     #[test]
@@ -308,7 +349,8 @@ mod tests {
             "build": "rustc 1.95.0, opt-level 3"}]}"#;
         let index = Index::parse(text.as_bytes(), "/nowhere".into()).unwrap();
         let expected = ("build".to_owned(), "rustc 1.95.0, opt-level 3".to_owned());
-        assert_eq!(index.images[0].build(), Some(expected));
+        let plain = index.find("mine@rv32", Variant::Plain.name()).unwrap();
+        assert_eq!(plain.build(), Some(expected));
     }
 
     #[test]

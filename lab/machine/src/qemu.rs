@@ -6,32 +6,26 @@
 mod chip;
 mod operations;
 mod smallest;
-mod stream;
 
 use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
 
 use anyhow::{Error, Result, anyhow, bail};
-use chronoscope_suite::{Parameter, Spec, Values, experiments};
+use chronoscope_suite::{Parameter, Values, experiments};
 
 use self::chip::{CHIPS, Chip};
 use super::{
-    Machine, Made, Recording, Start, agreement, builder,
-    family::{Family, Targets},
+    Description, Machine, Properties, Provenance, Recording, Request, Start, builder,
+    description::Defaults,
+    determinism::Agreements,
+    family::Family,
     firmware::{self, PINS},
-    images::{self, Image, Variant},
-    own::{self, Own},
+    given::{self, GivenImage},
+    images::{Image, Images, Variant},
     processes::{self, ASID},
-    scratch, take,
+    scratch,
 };
 use chronoscope_child::{self as child, Folder};
 use chronoscope_run::{Target, names::CAPTURE};
-
-pub static FAMILY: Family = Family {
-    find,
-    targets: Targets::Listed(targets),
-    takes_images: true,
-    defaults: &[firmware::DEFAULTS],
-};
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
 static TRACE: Parameter = Parameter {
@@ -46,12 +40,11 @@ static TRACE: Parameter = Parameter {
 ///
 /// # Errors
 /// The request asks for two variants at once, or for a parameter of processes without one.
-fn split(request: &str) -> Result<(Variant, String)> {
-    let yes = |value: Option<&str>| value == Some("yes");
-    let (is_of_processes, rest) = processes::split(request)?;
-    let (trace, rest) = take(&rest, TRACE.name);
-    let (pins, rest) = take(&rest, PINS.name);
-    let variant = match (yes(trace), yes(pins), is_of_processes) {
+fn split(request: &Request) -> Result<(Variant, Request)> {
+    let asks = |parameter: &Parameter| request.has(parameter.name, "yes");
+    let (asks_for_processes, rest) = processes::split(request)?;
+    let rest = rest.without(TRACE.name).without(PINS.name);
+    let variant = match (asks(&TRACE), asks(&PINS), asks_for_processes) {
         (true, true, _) => {
             bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
         }
@@ -66,23 +59,27 @@ fn split(request: &str) -> Result<(Variant, String)> {
     Ok((variant, rest))
 }
 
+/// The properties of an emulated chip.
+const PROPERTIES: Properties =
+    Properties { offers_soaks: false, is_emulated: true, shares_the_host: true, slowness: 1 };
+
 /// A kernel on an emulated chip.
-#[derive(Debug)]
-pub struct Qemu {
+struct Qemu<'m> {
     chip: &'static Chip,
-    image: Source,
+    image: Source<'m>,
+    images: &'m Images,
+    agreements: &'m Agreements,
 }
 
 /// The image of a target.
-#[derive(Debug)]
-enum Source {
+enum Source<'m> {
     /// A kernel's plain image, from the index.
-    Listed(&'static Image),
+    Listed(Image<'m>),
     /// A file of the user's.
-    Given(Own),
+    Given(GivenImage),
 }
 
-impl Source {
+impl<'m> Source<'m> {
     /// Returns whether there is an image of that variant.
     fn has(&self, variant: Variant) -> bool {
         match self {
@@ -95,85 +92,115 @@ impl Source {
     fn variant(&self, variant: Variant) -> Result<PathBuf> {
         match self {
             Self::Listed(image) => image.variant(variant),
-            Self::Given(own) => Ok(own.path.clone()),
+            Self::Given(given) => Ok(given.path.clone()),
         }
     }
 
     fn kernel(&self) -> &str {
         match self {
-            Self::Listed(image) => &image.kernel,
-            Self::Given(own) => &own.name,
+            Self::Listed(image) => image.kernel(),
+            Self::Given(given) => &given.name,
         }
     }
 
     /// The kind of task that is measured unless another is asked for.
     fn kind(&self) -> &str {
         match self {
-            Self::Listed(image) => &image.kind,
-            Self::Given(_) => own::KIND,
+            Self::Listed(image) => image.kind(),
+            Self::Given(_) => given::KIND,
         }
     }
 
     /// The kernel's smallest image with that number of tasks.
-    fn smallest(&self, tasks: usize) -> Option<&'static Image> {
+    fn smallest(&self, tasks: usize) -> Option<Image<'m>> {
         match self {
             Self::Listed(image) => image.smallest(tasks),
             Self::Given(_) => None,
         }
     }
 
-    /// The benchmark of the kernel's own.
-    fn operations(&self, has_slices: bool) -> Option<&'static Image> {
+    /// The kernel's own benchmark, with or without time slices.
+    fn operations(&self, has_slices: bool) -> Option<Image<'m>> {
         match self {
             Self::Listed(image) => image.operations(has_slices),
             Self::Given(_) => None,
         }
     }
 
-    fn made(&self) -> Made {
+    fn provenance(&self) -> Provenance {
         match self {
-            Self::Listed(image) => {
-                Made { identity: image.build().into_iter().collect(), ..Made::default() }
-            }
-            Self::Given(own) => own.made(),
+            Self::Listed(image) => Provenance {
+                identity: image.build().into_iter().collect(),
+                ..Provenance::default()
+            },
+            Self::Given(given) => given.provenance(),
         }
     }
 }
 
-/// Fails if there is no index of images, or if the target's own image is none for the chip.
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+/// The chip of a target and its image; `None` if the target is none of an emulated chip.
+///
+/// # Errors
+/// There is no index of images, or the target's own image is none for the chip.
+fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static Chip, Source<'m>)>> {
     let Some(chip) = CHIPS.iter().find(|chip| chip.name == target.machine) else {
         return Ok(None);
     };
-    if let Some(own) = Own::for_chip(target, chip.architecture, &chip.code)? {
-        return Ok(Some(Box::new(Qemu { chip, image: Source::Given(own) })));
+    if let Some(given) = GivenImage::for_chip(target, chip.architecture, &chip.code)? {
+        return Ok(Some((chip, Source::Given(given))));
     }
-    let Some(image) = images::find(&target.kernel, chip.name)? else { return Ok(None) };
-    Ok(Some(Box::new(Qemu { chip, image: Source::Listed(image) })))
+    let listed = images.find(&target.kernel, chip.name)?;
+    Ok(listed.map(|image| (chip, Source::Listed(image))))
 }
 
-fn targets() -> Vec<String> {
-    CHIPS.iter().flat_map(|chip| images::targets(chip.name)).collect()
-}
+/// The family of emulated chips, and the streams on which starts of each case agreed.
+#[derive(Default)]
+pub(super) struct Chips(Agreements);
 
-impl Machine for Qemu {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
+impl Family for Chips {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        let Some((_, image)) = look_up(images, target)? else { return Ok(None) };
         let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
-        own.into_iter()
-            .filter(|(variant, _)| self.image.has(*variant))
-            .map(|(_, parameter)| (parameter, parameter.default.to_owned()))
-            .collect()
+        let parameters = own
+            .into_iter()
+            .filter(|(variant, _)| image.has(*variant))
+            .map(|(_, parameter)| (parameter, parameter.default.to_owned()));
+        Ok(Some(Description {
+            parameters: parameters.collect(),
+            kind: Some(image.kind().to_owned()),
+            check: |request| split(request).map(drop),
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
     }
 
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(Some(self.image.kind()), spec, parameter)
+    fn open<'m>(
+        &'m self,
+        images: &'m Images,
+        target: &Target,
+    ) -> Result<Option<Box<dyn Machine + 'm>>> {
+        let Some((chip, image)) = look_up(images, target)? else { return Ok(None) };
+        Ok(Some(Box::new(Qemu { chip, image, images, agreements: &self.0 })))
     }
 
-    fn check(&self, request: &str) -> Result<()> {
-        split(request).map(drop)
+    fn targets(&self, images: &Images) -> Vec<String> {
+        CHIPS.iter().flat_map(|chip| images.targets(chip.name)).collect()
     }
 
-    fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[firmware::DEFAULTS]
+    }
+}
+
+impl Machine for Qemu<'_> {
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let (variant, request) = self.split(request)?;
         // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
@@ -181,17 +208,9 @@ impl Machine for Qemu {
             return Err(self.missing());
         }
         if variant == Variant::Pins && of_the_lab(&request).is_none() {
-            plugin()?;
+            plugin(self.images)?;
         }
-        Ok(self.image.made())
-    }
-
-    fn is_emulated(&self) -> bool {
-        true
-    }
-
-    fn shares_the_host(&self) -> bool {
-        true
+        Ok(self.image.provenance())
     }
 
     fn run(
@@ -201,7 +220,7 @@ impl Machine for Qemu {
     ) -> Result<Recording> {
         let (variant, request) = self.split(start.request)?;
         if let Some(run) = of_the_lab(&request) {
-            run(self.chip, &self.image, &Start { request: &request, ..*start }, sink)?;
+            run(self, &Start { request: &request, ..*start }, sink)?;
             return Ok(Recording::new());
         }
         let what = format!("{}@{} {}", self.image.kernel(), self.chip.name, start.request);
@@ -216,7 +235,8 @@ impl Machine for Qemu {
             qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
             child::run(&mut qemu, self.chip.program, start.limit, start.stop, sink)
         };
-        agreement::run(&image, &what, once, sink)
+        self.agreements
+            .run(&image, &what, once, sink)
             .map_err(|error| self.explained(error, variant))?;
         let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
         Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
@@ -224,11 +244,11 @@ impl Machine for Qemu {
 }
 
 /// Runs an experiment that is a program of the lab's, as [`Machine::run`].
-type OfTheLab = fn(&Chip, &Source, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+type OfTheLab = fn(&Qemu<'_>, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
 /// The program of the experiment that the request names, if it is one of the lab's.
-fn of_the_lab(request: &str) -> Option<OfTheLab> {
-    match request.split(' ').next()? {
+fn of_the_lab(request: &Request) -> Option<OfTheLab> {
+    match request.experiment() {
         name if name == experiments::image::SPEC.name => Some(smallest::run),
         name if name == experiments::operations::SPEC.name => Some(operations::run),
         _ => None,
@@ -237,15 +257,15 @@ fn of_the_lab(request: &str) -> Option<OfTheLab> {
 
 /// The value of QEMU's option that passes `request` to the image word by word as its command line.
 /// QEMU reads `,,` as a literal comma.
-fn semihosting(request: &str) -> String {
-    let words = request.split(' ').map(|word| format!(",arg={}", word.replace(',', ",,")));
+fn semihosting(request: &Request) -> String {
+    let words = request.words().map(|word| format!(",arg={}", word.replace(',', ",,")));
     "enable=on,target=native".to_owned() + &words.collect::<String>()
 }
 
-impl Qemu {
+impl Qemu<'_> {
     /// Splits a request, as [`split`]. Without an image for processes, the plain one gets the
     /// request, and refuses it.
-    fn split(&self, request: &str) -> Result<(Variant, String)> {
+    fn split(&self, request: &Request) -> Result<(Variant, Request)> {
         let (variant, rest) = split(request)?;
         let is_missing = variant == Variant::Processes && !self.image.has(variant);
         Ok((if is_missing { Variant::Plain } else { variant }, rest))
@@ -254,7 +274,7 @@ impl Qemu {
     /// QEMU's options for a logic analyser that writes a file of the folder.
     fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
         let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
-        let (plugin, file) = (quoted(plugin()?), quoted(folder.path(CAPTURE)));
+        let (plugin, file) = (quoted(plugin(self.images)?), quoted(folder.path(CAPTURE)));
         Ok([
             "-plugin".to_owned(),
             format!("{plugin},out={file},scope={},{}", self.chip.name, self.chip.pins),
@@ -289,49 +309,53 @@ impl Qemu {
 ///
 /// # Errors
 /// It cannot be built, or is missing.
-pub fn plugin() -> Result<PathBuf> {
-    images::tool("qemu-plugin", "QEMU's plugin")
+pub(super) fn plugin(images: &Images) -> Result<PathBuf> {
+    images.tool("qemu-plugin", "QEMU's plugin")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn the_request_reaches_the_image_word_by_word() {
-        assert_eq!(semihosting("switch a=1,2"), "enable=on,target=native,arg=switch,arg=a=1,,2");
+        assert_eq!(
+            semihosting(&request("switch a=1,2")),
+            "enable=on,target=native,arg=switch,arg=a=1,,2"
+        );
     }
 
     #[test]
     fn a_trace_is_no_business_of_the_request() {
         assert_eq!(
-            split("switch tasks=2 trace=yes").unwrap(),
-            (Variant::Traced, "switch tasks=2".to_owned())
+            split(&request("switch tasks=2 trace=yes")).unwrap(),
+            (Variant::Traced, request("switch tasks=2"))
         );
-        assert_eq!(split("image trace=no").unwrap(), (Variant::Plain, "image".to_owned()));
+        assert_eq!(split(&request("image trace=no")).unwrap(), (Variant::Plain, request("image")));
         assert_eq!(
-            split("switch pins=yes trace=no").unwrap(),
-            (Variant::Pins, "switch".to_owned())
+            split(&request("switch pins=yes trace=no")).unwrap(),
+            (Variant::Pins, request("switch"))
         );
-        assert!(split("switch pins=yes trace=yes").is_err());
+        assert!(split(&request("switch pins=yes trace=yes")).is_err());
     }
 
     #[test]
     fn processes_have_an_image_of_their_own() {
-        let ask = |request| split(request).unwrap();
+        let ask = |text| split(&request(text)).unwrap();
         assert_eq!(
             ask("switch pair=process-process trace=no asid=on"),
-            (Variant::Processes, "switch pair=process-process".to_owned())
+            (Variant::Processes, request("switch pair=process-process"))
         );
         assert_eq!(
             ask("spawn kind=process asid=off"),
-            (Variant::Processes, "spawn kind=process asid=off".to_owned())
+            (Variant::Processes, request("spawn kind=process asid=off"))
         );
         assert_eq!(
             ask("spawn kind=thread asid=on"),
-            (Variant::Plain, "spawn kind=thread".to_owned())
+            (Variant::Plain, request("spawn kind=thread"))
         );
-        assert!(split("spawn kind=thread asid=off").is_err());
-        assert!(split("spawn kind=process trace=yes").is_err());
+        assert!(split(&request("spawn kind=thread asid=off")).is_err());
+        assert!(split(&request("spawn kind=process trace=yes")).is_err());
     }
 }

@@ -1,25 +1,27 @@
 //! The bench board: a cycle-accurate simulation of a real core's RTL, with a logic analyser on its
-//! pins. It runs the images of `rv32`, and those of `rv64` on a core of 64 bits. The board is in `bench/`; `docs/machines/bench.md` describes
-//! how it is built.
+//! pins. It runs the images of `rv32`, and the images of `rv64` on a core of 64 bits. The board is in
+//! `bench/`; `docs/machines/bench.md` describes how it is built.
 
 use std::{
     collections::BTreeMap,
     fmt, fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Mutex, atomic::AtomicBool},
 };
 
 use anyhow::{Context, Error, Result, bail};
-use chronoscope_suite::{Parameter, Spec, Values};
+use chronoscope_suite::{Parameter, Values};
 
 use super::{
-    Machine, Made, Recording, Start,
-    family::{Defaults, Family, Targets},
+    Description, Machine, Properties, Provenance, Recording, Request, Start,
+    description::Defaults,
+    family::Family,
     firmware::{self, PINS},
-    images::{self, Image, Variant},
+    images::{Image, Images, Variant},
+    lock::lock,
     processes::{self, ASID},
-    scratch, take,
+    scratch,
 };
 use crate::profile::Retirement;
 use chronoscope_base::{digest::sha256, signals};
@@ -27,17 +29,10 @@ use chronoscope_child::{self as child, Folder};
 use chronoscope_run::{Target, names::CAPTURE};
 use chronoscope_units::parse_hertz;
 
-pub static FAMILY: Family = Family {
-    find,
-    targets: Targets::Listed(targets),
-    takes_images: false,
-    defaults: &[DEFAULTS, firmware::DEFAULTS],
-};
-
 /// A core that has a board.
 struct Core {
     name: &'static str,
-    /// Shown beside the figures of an image that has no remark of its own.
+    /// How to read the figures of an image that has no remark of its own.
     remark: &'static str,
     /// The parameters of the board, which are not passed to the image.
     own: &'static [&'static Parameter],
@@ -107,68 +102,85 @@ static TRACE: Parameter = Parameter {
 /// emulators' are in instructions.
 const DEFAULTS: &Defaults = &[("masked", "interval_us", "40")];
 
+/// The properties of a simulation of some million cycles a second.
+const PROPERTIES: Properties =
+    Properties { offers_soaks: false, is_emulated: true, shares_the_host: true, slowness: 60 };
+
 /// A kernel on a simulated core.
-#[derive(Debug)]
-pub struct Rtl {
+struct Rtl<'m> {
     core: &'static Core,
     /// The plain image.
-    image: &'static Image,
+    image: Image<'m>,
+    images: &'m Images,
+    identities: &'m Identities,
 }
 
-/// Fails if there is no index of images.
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+/// The core of a target and its plain image; `None` if the target is none of a simulated core.
+///
+/// # Errors
+/// There is no index of images.
+fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static Core, Image<'m>)>> {
     let Some(core) = CORES.iter().find(|core| core.name == target.machine) else {
         return Ok(None);
     };
-    let Some(image) = images::find(&target.kernel, core.name)? else { return Ok(None) };
-    Ok(Some(Box::new(Rtl { core, image })))
+    Ok(images.find(&target.kernel, core.name)?.map(|image| (core, image)))
 }
 
-fn targets() -> Vec<String> {
-    CORES.iter().flat_map(|core| images::targets(core.name)).collect()
+/// The family of simulated cores, and the identities of their boards.
+#[derive(Default)]
+pub(super) struct Cores(Identities);
+
+impl Family for Cores {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
+        let has_processes = image.has(Variant::Processes);
+        let own = core.own.iter().copied();
+        let parameters = own
+            .filter(|parameter| has_processes || parameter.name != ASID.name)
+            .map(|parameter| (parameter, parameter.default.to_owned()));
+        Ok(Some(Description {
+            parameters: parameters.collect(),
+            kind: Some(image.kind().to_owned()),
+            check: |request| Asked::new(request).map(drop),
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
+    }
+
+    fn open<'m>(
+        &'m self,
+        images: &'m Images,
+        target: &Target,
+    ) -> Result<Option<Box<dyn Machine + 'm>>> {
+        let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
+        Ok(Some(Box::new(Rtl { core, image, images, identities: &self.0 })))
+    }
+
+    fn targets(&self, images: &Images) -> Vec<String> {
+        CORES.iter().flat_map(|core| images.targets(core.name)).collect()
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[DEFAULTS, firmware::DEFAULTS]
+    }
 }
 
-impl Machine for Rtl {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        let own = self.core.own.iter().copied();
-        let has_processes = self.image.has(Variant::Processes);
-        own.filter(|parameter| has_processes || parameter.name != ASID.name)
-            .map(|parameter| (parameter, parameter.default.to_owned()))
-            .collect()
+impl Machine for Rtl<'_> {
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(Some(&self.image.kind), spec, parameter)
-    }
-
-    fn check(&self, request: &str) -> Result<()> {
-        self.asked(request).map(drop)
-    }
-
-    fn prepare(&self, request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let asked = self.asked(request)?;
         let image = self.image.variant(asked.variant)?;
-        bench(self.core.name)?;
+        bench(self.images, self.core.name)?;
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
-        let mut identity = made_of(self.core.name)?;
+        let mut identity = self.identities.board(self.images, self.core.name)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
         identity.extend(self.image.build());
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
-        Ok(Made { identity, remark: self.image.remark.as_deref().unwrap_or(self.core.remark) })
-    }
-
-    /// A simulation of some million cycles a second.
-    fn slowness(&self) -> u32 {
-        60
-    }
-
-    fn is_emulated(&self) -> bool {
-        true
-    }
-
-    fn shares_the_host(&self) -> bool {
-        true
+        let remark = self.image.remark().unwrap_or(self.core.remark).to_owned();
+        Ok(Provenance { identity, remark })
     }
 
     fn run(
@@ -179,8 +191,9 @@ impl Machine for Rtl {
         let asked = self.asked(start.request)?;
         let image = self.image.variant(asked.variant)?;
         let folder = scratch::folder()?;
-        let mut command = Command::new(bench(self.core.name)?);
-        command.arg(&image).args(["--request", &asked.request, "--wait-states", asked.wait_states]);
+        let mut command = Command::new(bench(self.images, self.core.name)?);
+        command.arg(&image).args(["--request", &asked.request.to_string()]);
+        command.args(["--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
         if asked.pins {
             command
@@ -204,11 +217,11 @@ impl Machine for Rtl {
     }
 }
 
-impl Rtl {
+impl Rtl<'_> {
     /// Reads a request. Without an image for processes, the plain one gets the request, and refuses
     /// it.
-    fn asked<'a>(&self, request: &'a str) -> Result<Asked<'a>> {
-        let asked = Asked::of(request)?;
+    fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>> {
+        let asked = Asked::new(request)?;
         let variant = Some(asked.variant).filter(|variant| self.image.has(*variant));
         Ok(Asked { variant: variant.unwrap_or(Variant::Plain), ..asked })
     }
@@ -222,18 +235,18 @@ struct Asked<'a> {
     hertz: u64,
     seed: &'a str,
     trace: bool,
-    request: String,
+    request: Request,
 }
 
 impl<'a> Asked<'a> {
-    fn of(request: &'a str) -> Result<Self> {
+    fn new(request: &'a Request) -> Result<Self> {
         let value =
-            |parameter: &Parameter| take(request, parameter.name).0.unwrap_or(parameter.default);
-        let (is_of_processes, rest) = processes::split(request)?;
-        let rest =
-            MICROCONTROLLER.own.iter().fold(rest, |rest, parameter| take(&rest, parameter.name).1);
+            |parameter: &Parameter| request.get(parameter.name).unwrap_or(parameter.default);
+        let (asks_for_processes, rest) = processes::split(request)?;
+        let own = MICROCONTROLLER.own.iter();
+        let rest = own.fold(rest, |rest, parameter| rest.without(parameter.name));
         let pins = value(&PINS) == "yes";
-        let variant = match (pins, is_of_processes) {
+        let variant = match (pins, asks_for_processes) {
             (true, _) => Variant::Pins,
             (false, true) => Variant::Processes,
             (false, false) => Variant::Plain,
@@ -273,51 +286,66 @@ fn recording(folder: &Folder, image: &Path, trace: bool) -> Result<Recording> {
 }
 
 /// The path of the board's program.
-fn bench(core: &str) -> Result<PathBuf> {
-    images::tool(core, &format!("the board around {core}"))
+fn bench(images: &Images, core: &str) -> Result<PathBuf> {
+    images.tool(core, &format!("the board around {core}"))
 }
 
-/// The versions and hashes that identify the board with that core, as its program says them. Asked
-/// once per process.
-fn made_of(core: &str) -> Result<BTreeMap<String, String>> {
-    static KNOWN: Mutex<BTreeMap<String, BTreeMap<String, String>>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(made_of) = known.get(core) {
-        return Ok(made_of.clone());
+/// The versions and hashes that identify the board around each core, as its program prints them.
+#[derive(Default)]
+struct Identities(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
+
+impl Identities {
+    /// The identity of the board around a core. The board's program is asked once.
+    ///
+    /// # Errors
+    /// The program is missing or fails.
+    fn board(&self, images: &Images, core: &str) -> Result<BTreeMap<String, String>> {
+        let mut known = lock(&self.0);
+        if let Some(identity) = known.get(core) {
+            return Ok(identity.clone());
+        }
+        let mut program = Command::new(bench(images, core)?);
+        let said = child::output(program.arg("--identity"), signals::stop())?;
+        if !said.status.success() {
+            bail!("the board around {core} does not say which it is");
+        }
+        let said = String::from_utf8_lossy(&said.stdout);
+        let lines = said.lines().filter_map(|line| line.split_once(": "));
+        let identity = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Ok(known.entry(core.to_owned()).or_insert(identity).clone())
     }
-    let said = child::output(Command::new(bench(core)?).arg("--identity"), signals::stop())?;
-    if !said.status.success() {
-        bail!("the board around {core} does not say which it is");
-    }
-    let said = String::from_utf8_lossy(&said.stdout);
-    let lines = said.lines().filter_map(|line| line.split_once(": "));
-    let made_of = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Ok(known.entry(core.to_owned()).or_insert(made_of).clone())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
 
     #[test]
     fn what_is_the_board_s_is_taken_out() {
-        let asked = Asked::of("switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes")
-            .unwrap();
+        let text = "switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes";
+        let all = request(text);
+        let asked = Asked::new(&all).unwrap();
         assert_eq!(
             (asked.pins, asked.wait_states, asked.hertz, asked.seed),
             (true, "3", 84_000_000, "7")
         );
-        assert!(asked.trace && asked.request == "switch tasks=2" && asked.variant == Variant::Pins);
-        let plain = Asked::of("switch").unwrap();
+        assert!(
+            asked.trace
+                && asked.request == request("switch tasks=2")
+                && asked.variant == Variant::Pins
+        );
+        let plain = request("switch");
+        let plain = Asked::new(&plain).unwrap();
         assert_eq!((plain.hertz, plain.variant), (100_000_000, Variant::Plain));
     }
 
     #[test]
     fn what_does_not_go_together_is_told() {
-        for request in
+        for text in
             ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"]
         {
-            assert!(Asked::of(request).is_err(), "{request}");
+            assert!(Asked::new(&request(text)).is_err(), "{text}");
         }
     }
 }

@@ -20,7 +20,6 @@ use std::{
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{
-    Parameter, Spec,
     request::MAX_REQUEST,
     wire::{self, MAX_FRAME, Record},
 };
@@ -30,10 +29,8 @@ use self::{
     line::{Address, Line},
 };
 use super::{
-    Machine, Made, Recording, Start,
-    family::{Family, Targets},
-    firmware, images,
-    own::Own,
+    Description, Machine, Properties, Provenance, Recording, Request, Start, description::Defaults,
+    family::Family, firmware, given::GivenImage, images::Images,
 };
 use chronoscope_base::console;
 use chronoscope_child::Limit;
@@ -41,17 +38,6 @@ use chronoscope_run::Target;
 use chronoscope_units::printable;
 
 pub use flash::flash;
-
-/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
-pub static FAMILY: Family = Family {
-    find,
-    targets: Targets::Form {
-        form: "KERNEL@serial:DEVICE[:BAUD]",
-        help: "a board on a serial line; board@…: with whatever kernel",
-    },
-    takes_images: true,
-    defaults: &[firmware::DEFAULTS],
-};
 
 /// The prefix of the machine's name.
 pub const PREFIX: &str = "serial:";
@@ -76,19 +62,60 @@ const MAX_STREAM: u64 = 16 << 20;
 
 /// A board on a serial line.
 #[derive(Debug)]
-pub struct Serial {
+struct Serial {
     kernel: String,
     /// The image that the user has written into the board, which may hold any kernel.
-    own: Option<Own>,
+    given: Option<GivenImage>,
     line: Address,
     baud: u32,
 }
 
-/// Fails if the part of the machine's name after [`PREFIX`] is no device and rate.
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
+/// The board of a target; `None` if the target's machine is no serial line.
+///
+/// # Errors
+/// The rest of the machine's name after [`PREFIX`] is no device and rate, or the image is missing.
+fn look_up(target: &Target) -> Result<Option<Serial>> {
     let Some(place) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
-    let own = Own::for_a_board(target)?;
-    Ok(Some(Box::new(Serial { own, ..board(&target.kernel, place)? })))
+    let given = GivenImage::for_a_board(target)?;
+    Ok(Some(Serial { given, ..board(&target.kernel, place)? }))
+}
+
+/// The description of any board on a serial line.
+fn description(images: &Images, target: &Target) -> Description {
+    let kind = images.kind(&target.kernel).map(str::to_owned);
+    Description { kind, ..Description::new(DEFAULTS, Properties::default()) }
+}
+
+/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
+const DEFAULTS: &[&Defaults] = &[firmware::DEFAULTS];
+
+/// The family of boards on serial lines that targets name by their devices.
+#[derive(Default)]
+pub(super) struct Lines;
+
+impl Family for Lines {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        Ok(look_up(target)?.map(|_| description(images, target)))
+    }
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        Ok(look_up(target)?.map(|serial| Box::new(serial) as Box<dyn Machine>))
+    }
+
+    fn form(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "KERNEL@serial:DEVICE[:BAUD]",
+            "a board on a serial line; board@…: with whatever kernel",
+        ))
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        DEFAULTS
+    }
 }
 
 /// Parses the rest of a target after [`PREFIX`].
@@ -114,20 +141,12 @@ fn board(kernel: &str, place: &str) -> Result<Serial> {
         bail!("`{device}` is no serial line: write its device, as {kernel}@serial:/dev/ttyUSB0");
     }
     let line = Address::Device(device.into());
-    Ok(Serial { kernel: kernel.to_owned(), own: None, line, baud })
+    Ok(Serial { kernel: kernel.to_owned(), given: None, line, baud })
 }
 
 impl Machine for Serial {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
-    }
-
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        FAMILY.default(images::kind(&self.kernel), spec, parameter)
-    }
-
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
-        Ok(self.own.as_ref().map(Own::made).unwrap_or_default())
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        Ok(self.given.as_ref().map(GivenImage::provenance).unwrap_or_default())
     }
 
     /// Runs a case. The limit bounds the silence between frames; the duration of the stream depends
@@ -150,7 +169,8 @@ impl Serial {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut answer = Answer::to(start.request, self);
+        let request = start.request.to_string();
+        let mut answer = Answer::new(&request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
         let mut asked: Option<Instant> = None;
@@ -166,7 +186,7 @@ impl Serial {
             if answer.bytes == 0 && asked.is_none_or(|asked| asked.elapsed() >= self.patience()) {
                 // The line break ends the remains of the previous request.
                 let end = if asked.is_some() { "\n" } else { "" };
-                line.send(format!("{end}{}\n", start.request).as_bytes())?;
+                line.send(format!("{end}{request}\n").as_bytes())?;
                 asked = Some(Instant::now());
             }
             let length = line.receive(&mut buffer)?;
@@ -205,7 +225,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn to(request: &'a str, board: &'a Serial) -> Self {
+    fn new(request: &'a str, board: &'a Serial) -> Self {
         Self { request, board, bytes: 0, ended: false, before: 0, amid: 0, said: String::new() }
     }
 
@@ -259,7 +279,7 @@ impl<'a> Answer<'a> {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let named = self.board.kernel.as_str();
-        if named == kernel || self.board.own.is_some() || version != wire::VERSION {
+        if named == kernel || self.board.given.is_some() || version != wire::VERSION {
             return pass_on(bytes, sink);
         }
         if named != ANY {

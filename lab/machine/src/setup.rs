@@ -29,7 +29,7 @@ pub(super) fn step<T>(what: &str, work: impl FnOnce() -> T) -> T {
             while wait.recv_timeout(MOMENT) == Err(Timeout) {
                 let taken = start.elapsed();
                 let is_first = next.is_zero();
-                if console::in_bar(&format!("set-up: {what}, {}", rough_time(taken))) {
+                if console::show_in_bar(&format!("set-up: {what}, {}", rough_time(taken))) {
                     next = PAUSE;
                 } else if is_first || taken >= next {
                     let so_far = format!("{what}: {} so far", rough_time(taken));

@@ -18,7 +18,7 @@ use rustix::{
 };
 
 use chronoscope_base::signals;
-use chronoscope_child::{supervisor, supervisor::Held};
+use chronoscope_child::{supervisor, supervisor::Supervised};
 
 /// Checks before a long run that [`write`] will be able to write `path`.
 ///
@@ -121,7 +121,7 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
 /// its final name.
 struct TemporaryFile {
     path: PathBuf,
-    _held: Held,
+    _held: Supervised,
 }
 
 impl TemporaryFile {

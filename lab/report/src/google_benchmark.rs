@@ -188,17 +188,13 @@ fn problem(case: &CaseResult) -> Option<Problem> {
 
 /// The parts of a case's benchmark name, which are joined by `/`.
 fn name(case: &CaseResult) -> Vec<String> {
-    let (given, mut words): (&dyn Fn(&str) -> bool, _) = match case.experiment.as_str() {
-        "transaction" => {
-            let is_in_name = |word: &str| {
-                ["transport=", "size=", "loops="].iter().any(|name| word.starts_with(name))
-            };
-            (&move |word| !is_in_name(word), send_vec(case))
-        }
-        experiment => (&|_| true, vec![experiment.to_owned()]),
+    let (in_name, mut words): (&[&str], _) = match case.experiment.as_str() {
+        "transaction" => (&["transport", "size", "loops"], send_vec(case)),
+        experiment => (&[], vec![experiment.to_owned()]),
     };
-    let given = case.label.split_whitespace().filter(|word| given(word));
-    words.extend(given.map(|word| word.replacen('=', ":", 1)));
+    let parts = case.label.parts();
+    let given = parts.filter(|part| part.name().is_none_or(|name| !in_name.contains(&name)));
+    words.extend(given.map(|part| part.text().replacen('=', ":", 1)));
     words
 }
 

@@ -9,8 +9,8 @@ use super::text_table::{
     Side::{Left, Right},
     TextTable,
 };
-use chronoscope_run::Unit;
 use chronoscope_run::history::{CaseRow, RunRow};
+use chronoscope_run::{Label, Unit};
 use chronoscope_statistics::{alert::FEWEST_RUNS, alert::expected, alert::outside, median};
 use chronoscope_units::{show, show_all, show_range};
 
@@ -145,13 +145,12 @@ fn run_range(line: &[&CaseRow]) -> String {
 /// The label of each case by its key: the requested parameters, and any parameter that differs
 /// between cases.
 pub(super) fn labels<'a>(rows: impl Iterator<Item = &'a CaseRow>) -> BTreeMap<&'a str, String> {
-    let keys: BTreeMap<&str, &str> =
-        rows.map(|row| (row.key.as_str(), row.label.as_str())).collect();
+    let keys: BTreeMap<&str, &Label> = rows.map(|row| (row.key.as_str(), &row.label)).collect();
     // A key is the experiment, the target and the parameters, separated by spaces.
     let in_all = |word: &str| keys.keys().all(|key| key.split(' ').any(|other| other == word));
-    let label = |key: &str, asked: &str| {
+    let label = |key: &str, asked: &Label| {
         let distinguishes =
-            |word: &&str| asked.split(' ').any(|other| other == *word) || !in_all(word);
+            |word: &&str| asked.parts().any(|part| part.text() == *word) || !in_all(word);
         key.split(' ').filter(distinguishes).collect::<Vec<_>>().join(" ")
     };
     keys.iter().map(|(key, asked)| (*key, label(key, asked))).collect()

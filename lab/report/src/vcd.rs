@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType, Writer};
 
 use crate::{timeline::NameId, timeline::Timeline, timeline::What};
-use chronoscope_capture::{vcd::Taken, vcd::identifier};
+use chronoscope_capture::{vcd::UniqueNames, vcd::identifier};
 
 /// The value of a track outside slices.
 const OUTSIDE: &str = "-";
@@ -106,9 +106,9 @@ impl<W: Write> Definitions<'_, W> {
     fn define_siblings(&mut self, mut places: Vec<usize>) -> io::Result<()> {
         let tracks = self.timeline.tracks();
         places.sort_by_key(|place| tracks[*place].rank);
-        let mut taken = Taken::new('_', []);
+        let mut taken = UniqueNames::new('_', []);
         for place in places {
-            let name = taken.unlike(&identifier(&tracks[place].name));
+            let name = taken.claim(&identifier(&tracks[place].name));
             let below = std::mem::take(&mut self.children[place]);
             if !below.is_empty() {
                 self.writer.add_module(&name)?;
@@ -122,7 +122,7 @@ impl<W: Write> Definitions<'_, W> {
             self.variables[place].is_pin = is_pin;
             if tracks[place].has_marks {
                 let [mark, when] =
-                    ["mark", "marked"].map(|what| taken.unlike(&format!("{name}_{what}")));
+                    ["mark", "marked"].map(|what| taken.claim(&format!("{name}_{what}")));
                 let mark = self.writer.add_var(VarType::String, 1, &mark, None)?;
                 self.variables[place].mark =
                     Some((mark, self.writer.add_var(VarType::Event, 1, &when, None)?));

@@ -1,8 +1,8 @@
-//! The rules by which the answer to a study's question is written. A study's file has them, and a
-//! run keeps them, so that a stored run can be answered without the file.
+//! The rules for the answer to a study's question. A study's file has them, and a run keeps them, so
+//! that a stored run can be answered without the file. The module writes no answer.
 //!
-//! Keys that a type here does not have are passed over, since a newer program may have written the
-//! run. The reader of studies refuses them.
+//! Unknown keys are ignored, since a newer program may have written the run. The reader of studies
+//! refuses them.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Answering {
     /// The study's question, shorter than its title.
     pub question: OneLine,
+    /// The form of the rows.
     pub layout: Layout,
     /// The kernel whose limits and wins the title of a ranking counts; the best one if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -26,7 +27,7 @@ pub struct Answering {
     /// The machine whose cases are ranked; all if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub machine: OneLine,
-    /// A machine whose figures stand in a table beside the ranking, and are not ranked.
+    /// A machine whose figures are shown in a table of their own, and not ranked.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub beside: OneLine,
     /// The rows of the answer, in order; chosen from the cases if there are none.
@@ -73,7 +74,7 @@ pub enum Layout {
     Peers,
 }
 
-/// Figures of a run: those of the cases that fit, in the words of an answer.
+/// A choice of figures of a run, by experiment, target and parameters, in the words of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Pick {
@@ -82,6 +83,7 @@ pub struct Pick {
     /// The word above or beside rows that follow each other; may be empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub group: OneLine,
+    /// The experiment of the cases.
     pub experiment: OneLine,
     /// The target, or the kernel; any if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -101,7 +103,7 @@ pub struct Pick {
     /// The row is a contrast to the others, such as an ordinary task among real-time ones.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub contrast: bool,
-    /// The words with which a title names the subject's cost in this row; empty if it does not.
+    /// The words for the subject's cost in this row, for a title; empty if the title has none.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub cost: OneLine,
 }
@@ -134,6 +136,7 @@ pub struct Stack {
     /// A sentence below the heading.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub note: OneLine,
+    /// The bars, in order.
     #[serde(rename = "bar")]
     pub bars: Vec<Bar>,
 }
@@ -142,6 +145,7 @@ pub struct Stack {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Bar {
+    /// The words beside the bar.
     pub name: OneLine,
     /// The figures are published ones, of the machine whose description starts with this text;
     /// measured ones if empty.
@@ -160,11 +164,12 @@ pub struct Sentence {
     /// The conditions, as `ordinary p99 > 1 ms`: each must hold in every repetition.
     #[serde(rename = "if", skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<OneLine>,
+    /// The sentence.
     pub text: OneLine,
 }
 
 impl Answering {
-    /// The value of this name, and the statistic that follows the name after a space.
+    /// Returns the value with this name, and the statistic that follows the name after a space.
     pub fn value<'a>(&'a self, name: &'a str) -> Option<(&'a Pick, &'a str)> {
         let named = |name: &str| self.values.iter().find(|pick| *pick.name == *name);
         named(name).map(|pick| (pick, "")).or_else(|| {
@@ -176,7 +181,7 @@ impl Answering {
     /// Checks that all sentences can be read, and name values that the rules have.
     ///
     /// # Errors
-    /// A condition cannot be read, or a name is unknown.
+    /// If a condition cannot be read, or a name is unknown.
     pub fn check(&self) -> Result<()> {
         for sentence in self.title.iter().chain(&self.also).chain(&self.next) {
             let known = |name: &str| match self.value(name) {
@@ -200,8 +205,10 @@ impl Answering {
 
 /// A condition of a sentence, as `ordinary p99 > 1 ms` or `slow = fast`.
 pub struct Condition<'a> {
+    /// The name of the value on the left side, perhaps with a statistic.
     pub value: &'a str,
     sign: char,
+    /// The right side.
     pub bound: Bound<'a>,
 }
 
@@ -220,7 +227,7 @@ impl<'a> Condition<'a> {
     /// Reads a condition.
     ///
     /// # Errors
-    /// It has no `<`, `>` or `=`.
+    /// If the text has no `<`, `>` or `=`.
     pub fn parse(text: &'a str) -> Result<Self> {
         let Some(at) = text.find(['<', '>', '=']) else {
             bail!(

@@ -1,4 +1,5 @@
-//! Limits on statistics, as a study sets them and a run keeps them.
+//! Limits on statistics, as a study sets them and a run keeps them. The module compares no figure
+//! with a limit.
 
 use anyhow::{Result, bail};
 use chronoscope_units::{self as units, OneLine, words::distance};
@@ -44,8 +45,10 @@ pub struct Limit {
     /// The name of the limited series; all measured series if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<OneLine>,
+    /// The largest value that keeps the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Quantity>,
+    /// The smallest value that keeps the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Quantity>,
 }
@@ -81,7 +84,7 @@ impl From<Quantity> for f64 {
 }
 
 impl Limit {
-    /// Checks that the limit can be kept and missed; `deadline` is that of the case.
+    /// Checks that the limit can be kept and missed. `deadline` is the deadline of the case.
     ///
     /// # Errors
     /// If there is no bound, the bounds exclude each other, or the statistic needs a deadline.

@@ -1,4 +1,4 @@
-//! Statistics of a series, by name.
+//! Statistics of a series, by name. The module shows none of them.
 
 mod table;
 

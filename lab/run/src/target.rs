@@ -1,4 +1,4 @@
-//! Targets: a kernel on a machine.
+//! Targets: a kernel on a machine. The module knows the form of a target's name, and no machine.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -7,10 +7,12 @@ use anyhow::{Result, bail};
 /// A target, written `kernel@machine`, or `name=image@machine` with an image of the user's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
+    /// The name of the kernel, or of the given image.
     pub kernel: String,
+    /// The name of the machine.
     pub machine: String,
-    /// The image to run instead of the kernel's own. No part of the target's name: two builds of a
-    /// kernel can be compared.
+    /// The image to run instead of the kernel's own. The image is no part of the target's name, so
+    /// that two builds of a kernel can be compared.
     pub image: Option<PathBuf>,
 }
 

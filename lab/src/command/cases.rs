@@ -5,9 +5,10 @@ use chronoscope_report::text_table::{
     Side::{Left, Right},
     TextTable, fold,
 };
-use chronoscope_units::{OneLine, digits};
+use chronoscope_units::digits;
 
-/// The plan as a table within a width, with the times of all repetitions together.
+/// Returns the plan as a table of at most `columns` columns. The times are for all repetitions
+/// together.
 pub fn table(plan: &Plan, columns: Option<usize>) -> String {
     let mut table = TextTable::new(&[
         ("shard", Right),
@@ -28,7 +29,7 @@ pub fn table(plan: &Plan, columns: Option<usize>) -> String {
             row.key.clone(),
             format!("{}{name}", row.experiment),
             row.target.clone(),
-            OneLine::from(row.label.as_str()).to_string(),
+            row.label.to_string(),
             row.repeat.to_string(),
             digits(seconds(row)),
         ]);

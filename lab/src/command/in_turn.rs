@@ -1,13 +1,15 @@
-//! The command that decides a doubtful comparison of stored runs: both cases, measured in turn.
+//! The command that decides a doubtful comparison of stored runs: it measures both cases in turn.
 
 use chronoscope_engine::case;
+use chronoscope_machine::Machines;
 use chronoscope_run::{CaseResult, Target};
 use chronoscope_suite::experiments;
 
-/// The command that measures both cases in turn; `None` if one is not of this version.
-pub(super) fn in_turn(a: &CaseResult, b: &CaseResult) -> Option<String> {
+/// Returns the command that measures both cases in turn; `None` if the experiment or the target is
+/// unknown to this version.
+pub(super) fn in_turn(machines: &Machines, a: &CaseResult, b: &CaseResult) -> Option<String> {
     let spec = experiments::find(&b.experiment)?;
-    // A baseline's case is B's.
+    // A baseline's case names no target: it is the case of B.
     let a = if a.target.is_empty() { b } else { a };
     let differs = |name: &str| a.parameters.get(name) != b.parameters.get(name);
     let side = |case: &CaseResult| {
@@ -16,7 +18,7 @@ pub(super) fn in_turn(a: &CaseResult, b: &CaseResult) -> Option<String> {
         quoted(&format!("{}{}", case.target, settings.collect::<String>()))
     };
     let target: Target = b.target.parse().ok()?;
-    let defaults = case::parameters(spec, &target).unwrap_or_default();
+    let defaults = case::parameters(machines, spec, &target).unwrap_or_default();
     let is_default = |name: &str, value: &str| {
         defaults.iter().any(|(parameter, default)| parameter.name == name && default == value)
     };
@@ -50,6 +52,8 @@ mod tests {
 
     #[test]
     fn the_command_in_turn_repeats_what_is_no_default() {
+        let machines = Machines::default();
+        let in_turn = |a: &CaseResult, b: &CaseResult| in_turn(&machines, a, b);
         let mut a = sample::case("switch", "tasks=3");
         assert_eq!(
             in_turn(&a, &a).unwrap(),

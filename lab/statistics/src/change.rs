@@ -2,12 +2,12 @@
 //! knows figures in their order, and no store.
 //!
 //! The place of a change maximizes the standardized rank-sum statistic of Mann and Whitney over all
-//! places (Hawkins and Deng 2010, "A nonparametric change-point control chart"). Its significance is
-//! that of a permutation test of the maximum, which is exact for exchangeable figures of any
+//! places (Hawkins and Deng 2010, "A nonparametric change-point control chart"). Its significance
+//! comes from a permutation test of the maximum, which is exact for exchangeable figures of any
 //! distribution, with ties. Further changes are found by binary segmentation (Scott and Knott 1974),
 //! as E-divisive does (Matteson and James 2014).
 
-use super::resample::{SplitMix64, median};
+use super::resample::{SplitMix64, median, ranks};
 
 /// The fewest figures on each side of a change.
 pub const FEWEST: usize = 5;
@@ -15,11 +15,11 @@ pub const FEWEST: usize = 5;
 /// The share of sequences without a change in which one is found.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// The permutations of a test.
+/// The number of permutations of a test.
 const PERMUTATIONS: usize = 999;
 
-/// A test ends early, without a change, at so many permutations as extreme as the sequence (Besag
-/// and Clifford 1991).
+/// The number of permutations as extreme as the sequence at which a test ends early, without a
+/// change (Besag and Clifford 1991).
 const ENOUGH: usize = 20;
 
 /// A change of level.
@@ -106,20 +106,6 @@ fn strongest(ranks: &[f64]) -> Option<(f64, usize)> {
         }
     }
     best
-}
-
-/// The rank of each value, from 1; equal values share the mean of their ranks.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut next = 0.0;
-    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        let count = equal.len() as f64;
-        equal.iter().for_each(|place| ranks[*place] = next + (count + 1.0) / 2.0);
-        next += count;
-    }
-    ranks
 }
 
 #[cfg(test)]

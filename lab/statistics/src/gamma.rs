@@ -69,8 +69,8 @@ fn fraction(a: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64) {
-        assert!((ours / theirs - 1.0).abs() < 1e-12, "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found:e} is not {expected:e}");
     }
 
     #[test]

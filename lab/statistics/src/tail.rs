@@ -1,6 +1,6 @@
-//! Bounds the true rate of deadline misses from a count of them, and fits a straight line through
-//! points, such as blocked time against the length of the blocking section. The module knows only
-//! counts and numbers.
+//! Bounds of the true rate of deadline misses, from their count, and straight lines through points,
+//! such as blocked time against the length of the blocking section. The module knows only counts
+//! and numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// below 95 %: [`MissRate::unless_in_bursts`] withholds it there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MissRate {
+    /// The number of deadline misses.
     pub misses: u64,
+    /// The number of samples, misses included.
     pub samples: u64,
     /// The observed rate; `None` without samples.
     pub rate: Option<f64>,
@@ -58,7 +60,7 @@ impl MissRate {
         if bursts.allow_a_bound() { self } else { self.without_bound() }
     }
 
-    /// The counts and the rate alone.
+    /// Returns the counts and the rate without any bound.
     pub fn without_bound(self) -> Self {
         Self { upper: None, rule_of_three: None, ..self }
     }
@@ -107,8 +109,8 @@ pub fn samples_in_bursts(samples: u64, dispersion: f64) -> u64 {
 }
 
 /// Returns the chance that the maximum of `more` further samples exceeds the maximum of the `seen`
-/// ones: m / (n + m), because each of all samples is the largest with the same chance. It needs no
-/// assumption but that the circumstances stay the same. The unit of both is free: samples, or time.
+/// ones: m / (n + m), because each of all samples is the largest with the same chance. The only
+/// assumption is that the circumstances stay the same. The unit of both is free: samples, or time.
 /// `None` unless both are finite, not negative and not both 0.
 pub fn chance_of_new_maximum(seen: f64, more: f64) -> Option<f64> {
     let chance = more / (seen + more);
@@ -154,8 +156,8 @@ pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64) {
-        assert!((ours / theirs - 1.0).abs() < 1e-9, "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found:e} is not {expected:e}");
     }
 
     // Literals from `lab/statistics/tests/scipy_figures.py` (SciPy 1.17.1).

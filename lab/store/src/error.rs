@@ -1,18 +1,16 @@
-//! Turns SQLite's errors into messages that name the file and the remedy. It knows nothing of the
-//! tables.
+//! The reasons of a store's errors in SQLite's words. The module knows nothing of the tables.
 
 use std::path::Path;
 
-use anyhow::{Error, anyhow};
 use rusqlite::ErrorCode;
 
-use super::patience::patience;
+use super::{patience::patience, session::StoreError};
 use chronoscope_units::printable;
 
-/// Returns SQLite's error as a message with the file and the remedy.
-pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
+/// Returns SQLite's error with the file and the remedy.
+pub fn explain(path: &Path, error: rusqlite::Error) -> StoreError {
     let said = said(&error);
-    let what = match error.sqlite_error_code() {
+    let reason = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             let seconds = patience().as_secs();
             format!("is held by another program for more than {seconds} s: try again")
@@ -35,11 +33,11 @@ pub fn explain(path: &Path, error: rusqlite::Error) -> Error {
         Some(_) => format!("cannot be used ({said}): name another place with --store"),
         None => format!("is damaged ({said}): move it away, and the next run makes a new one"),
     };
-    anyhow!("the store {} {what}", path.display())
+    StoreError { place: path.display().to_string(), reason }
 }
 
-/// The text of an error on one line. A file's own words may be in it, and of a failed query the
-/// cause is enough.
+/// Returns the text of an error on one line, printable, since it may quote the file. A failed query
+/// gives its cause only.
 fn said(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => printable(msg),

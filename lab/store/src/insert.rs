@@ -1,4 +1,4 @@
-//! Writes a run into the tables. The transaction around it is the caller's.
+//! Writes a run into the tables. The module begins and ends no transaction.
 
 use anyhow::{Context as _, Result, bail};
 
@@ -61,7 +61,7 @@ pub fn insert(session: &mut dyn Session, run: &Run, document: &str) -> Result<i6
         &values,
     )?;
     let Some(number) = rows.first().map(|row| row.int(0)) else {
-        // Another program has stored it since it was looked for.
+        // Another program has stored the run since the search for it.
         return known(session, &uuid, document)?.context("gave the run no number");
     };
     let cases: Vec<_> = run.cases.iter().flat_map(rows_of).collect();
@@ -79,7 +79,7 @@ pub fn insert(session: &mut dyn Session, run: &Run, document: &str) -> Result<i6
     Ok(number)
 }
 
-/// The number of the run with this UUID, if the store has it.
+/// Returns the number of the run with this UUID, if the store has it.
 ///
 /// # Errors
 /// If the run there has other results than the document.
@@ -97,19 +97,19 @@ fn known(session: &mut dyn Session, uuid: &Value, document: &str) -> Result<Opti
     Ok(Some(number))
 }
 
-/// The number of the run of an older program, which has no UUID, that began when this one did and
-/// has its results.
+/// Returns the number of an older program's run, without a UUID, that has the date and the results
+/// of `run`.
 ///
 /// # Errors
 /// If the store cannot be read.
 pub fn unnamed(session: &mut dyn Session, run: &Run) -> Result<Option<i64>> {
     let query = "SELECT id, document FROM runs WHERE uuid IS NULL AND started = ?1";
     let found = session.rows(query, &[run.context.date.as_str().into()])?;
-    let ours = results(&serde_json::to_string(run)?);
-    Ok(found.iter().find(|row| results(row.text(1)) == ours).map(|row| row.int(0)))
+    let wanted = results(&serde_json::to_string(run)?);
+    Ok(found.iter().find(|row| results(row.text(1)) == wanted).map(|row| row.int(0)))
 }
 
-/// The results of a run's document: everything but its context. Null if it is damaged.
+/// Returns the results in a run's document: everything but the context. Null for a damaged document.
 fn results(document: &str) -> serde_json::Value {
     let run: Result<Run, _> = serde_json::from_str(document);
     let results = run.ok().and_then(|mut run| {
@@ -141,7 +141,8 @@ fn insert_rows(
     Ok(())
 }
 
-/// The rows of a case without run and place: one for each measured series, or one without figures.
+/// Returns the rows of a case without run and place: one for each measured series, or one without
+/// figures.
 fn rows_of(case: &CaseResult) -> Vec<[Value; 13]> {
     let (key, status) = (case.key(), case.verdict.status.words());
     let row = |name: &str, unit: &str, nominal: f64, [p50, low, high, p99, max]: [Value; 5]| {

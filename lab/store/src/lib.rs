@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
 //!
-//! The store: an SQLite file or a PostgreSQL database that keeps every run. It knows the form of a
-//! run, but neither how runs are made nor how they are shown.
-//!
 //! The table `runs` holds each run whole, as JSON. The table `cases` has a row for each measured
 //! series with the figures that a history needs; a case that never ran has a row without figures.
 //! The table `labels` has a row for each label of a run.
@@ -11,6 +8,7 @@
 //! with a UUID is stored once: storing it again changes nothing.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod error;
 mod insert;
@@ -35,7 +33,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use self::{insert::insert, session::Session, sqlite::Sqlite};
-pub use self::{place::Place, rows::Which};
+pub use self::{place::Place, rows::RunFilter, session::StoreError};
 use chronoscope_run::{self as run, Run};
 
 /// An open store.
@@ -44,7 +42,7 @@ pub struct Store {
     place: Place,
 }
 
-/// The place of the store in the user's data folder, used without `--store`.
+/// Returns the place of the store in the user's data folder, used without `--store`.
 ///
 /// # Errors
 /// If neither XDG_DATA_HOME nor HOME is an absolute path.
@@ -110,8 +108,7 @@ impl Store {
         &self.place
     }
 
-    /// Returns a remark for the user on a store that can be used: its clock and this machine's
-    /// disagree.
+    /// Returns a remark for the user on a usable store whose clock disagrees with this machine's.
     pub fn remark(&self) -> Option<String> {
         self.session().remark()
     }
@@ -135,7 +132,7 @@ impl Store {
         let session = &mut **self.session.get_mut();
         let mut before = Some(before);
         let mut numbers = Vec::new();
-        let mut add = |session: &mut dyn Session| {
+        let mut add = |session: &mut dyn Session| -> Result<()> {
             session.begin()?;
             numbers = runs
                 .iter()
@@ -144,7 +141,7 @@ impl Store {
             if let Some(before) = before.take() {
                 before(&numbers);
             }
-            session.commit()
+            Ok(session.commit()?)
         };
         let mut outcome = add(session);
         // A server may have been restarted since the run began. A run that it has stored already is
@@ -161,11 +158,10 @@ impl Store {
 
     /// Adds the store's name to an error that lacks it.
     fn explained(&self, error: anyhow::Error) -> anyhow::Error {
-        let text = error.to_string();
-        if text.starts_with("the store ") {
+        if error.is::<StoreError>() {
             return error;
         }
-        anyhow!("the store {} {text}", self.place)
+        StoreError { place: self.place.to_string(), reason: error.to_string() }.into()
     }
 
     /// Checks before a long run that the store will take its results.
@@ -205,8 +201,8 @@ impl Store {
         found.first().map(|row| self.run(row.int(0))).transpose()
     }
 
-    /// Returns the number of the run of an older program, without a UUID, that began when this one
-    /// did and has its results.
+    /// Returns the number of an older program's run, without a UUID, that has the date and the results
+    /// of `run`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -247,7 +243,7 @@ impl Store {
         Ok(run)
     }
 
-    /// The number of the run that is `back` before the newest.
+    /// Returns the number of the run that is `back` before the newest.
     ///
     /// # Errors
     /// If the store holds no more than `back` runs.
@@ -267,13 +263,13 @@ impl Store {
         })
     }
 
-    /// The path of a run's page, in a folder next to the store and named after it, so that two
-    /// stores in a folder stay apart. Pages of a server's runs are in the user's data folder.
+    /// Returns the path of a run's page, in a folder next to the store with the store's name, so that
+    /// two stores in a folder stay apart. Pages of a server's runs are in the user's data folder.
     pub fn page(&self, number: i64) -> PathBuf {
         self.place.local().with_extension("pages").join(format!("{number}.html"))
     }
 
-    /// Deletes the pages and captures of runs that the store no longer holds.
+    /// Deletes the pages and captures of runs that are no longer in the store.
     fn sweep(&self) -> Result<()> {
         let Ok(pages) = fs::read_dir(self.place.local().with_extension("pages")) else {
             return Ok(());
@@ -309,8 +305,8 @@ impl Store {
     /// Deletes all but the `newest` runs, with their pages and captures, and gives their room in the
     /// file back to the disk. Returns the number of deleted runs.
     ///
-    /// SQLite writes the rest of the file anew for that (VACUUM): it takes as long as copying the
-    /// file, and as much room once more while it runs. PostgreSQL does it by itself.
+    /// SQLite writes the rest of the file anew (VACUUM), which takes as long as copying the file, and
+    /// meanwhile as much room again. PostgreSQL frees the room by itself.
     ///
     /// # Errors
     /// If the store or a page cannot be written. After a failed VACUUM, the runs are gone and the

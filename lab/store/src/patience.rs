@@ -1,4 +1,4 @@
-//! How long a store waits for another program's transaction.
+//! The longest wait of a store for another program's transaction. The module waits for nothing.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest wait after a signal: the program must end within two seconds of it.
 const PATIENCE_WHEN_STOPPED: Duration = Duration::from_secs(1);
 
-/// The longest wait for another program's transaction now.
+/// Returns the longest wait at this moment, which a signal shortens.
 pub fn patience() -> Duration {
     if signals::stop().load(Ordering::Relaxed) { PATIENCE_WHEN_STOPPED } else { PATIENCE }
 }

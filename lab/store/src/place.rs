@@ -1,5 +1,5 @@
-//! The place of a store: a file, or a database on a PostgreSQL server. It knows how a place is
-//! written, and not how it is opened. A password is never part of its text.
+//! The place of a store: a file, or a database on a PostgreSQL server. A password is never part of
+//! its text. The module parses places and opens none.
 
 use std::{
     fmt,
@@ -14,19 +14,21 @@ use chronoscope_units::without_password;
 /// The schemes of a server's URL.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// The user's data folder.
+/// Returns the user's data folder.
 ///
 /// # Errors
 /// If neither XDG_DATA_HOME nor HOME is an absolute path.
 pub(super) fn data_folder() -> Result<PathBuf> {
-    let data = folders::of_user("XDG_DATA_HOME", ".local/share");
+    let data = folders::for_user("XDG_DATA_HOME", ".local/share");
     data.context("there is no folder for the store of runs: set HOME, or name a file with --store")
 }
 
 /// The place of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
+    /// An SQLite file, by its absolute path.
     File(PathBuf),
+    /// A PostgreSQL database.
     Server(Server),
 }
 
@@ -34,8 +36,8 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Server {
     url: String,
-    /// The path beside which the pages and journals of this machine's runs are kept, an absolute
-    /// one. No file has this name.
+    /// The absolute path next to which this machine keeps pages and journals of its runs. No file has
+    /// this name.
     local: PathBuf,
 }
 
@@ -55,8 +57,8 @@ impl Place {
         }
     }
 
-    /// The path beside which the pages and journals of this machine's runs are kept: the store's
-    /// own for a file.
+    /// The path next to which this machine keeps pages and journals of its runs; for a file the
+    /// store's own path.
     pub fn local(&self) -> &Path {
         match self {
             Self::File(path) => path,
@@ -75,17 +77,17 @@ impl fmt::Display for Place {
 }
 
 impl Server {
-    /// A database by its URL. `data` is the user's data folder.
+    /// Parses a database's URL. `data` is the user's data folder.
     fn new(url: &str, data: &Path) -> Result<Self> {
         let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).unwrap_or(url);
-        // A password may hold any letter that its user forgot to encode. It is no part of the key.
-        let of_host = match rest.split_once('?') {
+        // A password may hold any letter that its user forgot to encode. The key has no password.
+        let after_user = match rest.split_once('?') {
             Some((before, _)) if before.contains('@') => before,
             _ => rest,
         };
-        let of_host = of_host.rsplit('@').next().unwrap_or_default();
-        let of_host = of_host.split(['?', '#']).next().unwrap_or_default();
-        let (host, database) = of_host.split_once('/').unwrap_or((of_host, ""));
+        let after_user = after_user.rsplit('@').next().unwrap_or_default();
+        let address = after_user.split(['?', '#']).next().unwrap_or_default();
+        let (host, database) = address.split_once('/').unwrap_or((address, ""));
         if database.is_empty() {
             bail!(
                 "`{}` names no database: write postgres://USER@HOST/DATABASE",
@@ -99,7 +101,7 @@ impl Server {
         Ok(Self { url: url.to_owned(), local: data.join("chronoscope/servers").join(name) })
     }
 
-    /// The URL, with a password if the user wrote one. It is for the connection only.
+    /// The URL, with a password if the user wrote one, for the connection only.
     #[cfg(feature = "postgres")]
     pub(super) fn url(&self) -> &str {
         &self.url
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_file_or_a_server_and_tells_no_password() {
+    fn a_place_is_a_file_or_a_server_and_shows_no_password() {
         let server = Server::new("postgres://ann:s3cret@db.example:5433/lab?x=1", Path::new("/d"));
         let place = Place::Server(server.unwrap());
         assert_eq!(place.to_string(), "postgres://ann:***@db.example:5433/lab?x=1");

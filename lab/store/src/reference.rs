@@ -1,5 +1,5 @@
-//! References to runs on the command line: `12`, `last`, `last-1`, or a JSON file. It knows where
-//! runs are kept, but not their use.
+//! References to runs on the command line: `12`, `last`, `last-1`, or a JSON file; and the reader of
+//! run files. The module knows stores and files, but no use of a run.
 
 use std::{
     ffi::OsStr,
@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use serde::Deserialize;
+use serde::{Deserialize, de::Error as _};
 
 use crate::Store;
 use chronoscope_run::{self as run, Run};
@@ -19,18 +19,45 @@ use chronoscope_units::{OneLine, file};
 /// The largest run file that is read, in bytes: ten times a run with all its samples.
 pub const MAX_FILE: u64 = 256 << 20;
 
+/// The reason why a text or a JSON value is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFileError {
+    /// A field is missing, unknown or of another type.
+    #[error("this is not a run: {0}")]
+    NotARun(serde_json::Error),
+    /// The text is no JSON, or ends too early.
+    #[error("this file is cut short, or is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    /// The run is of a schema that this program does not read.
+    #[error("this {what} has schema {schema}; this program reads {}", run::READABLE)]
+    Schema {
+        /// The word for the text: `file`, or `run` for a part of a file.
+        what: &'static str,
+        /// The schema of the run.
+        schema: u32,
+    },
+}
+
+impl From<serde_json::Error> for RunFileError {
+    fn from(error: serde_json::Error) -> Self {
+        if error.is_data() { Self::NotARun(error) } else { Self::NotJson(error) }
+    }
+}
+
 /// A reference to a run, in the store or in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
+    /// The number of a run in the store.
     Number(i64),
     /// `last-N`: the N-th run before the newest; 0 is the newest.
     Last(u32),
     /// The UUID of a run in the store.
     Uuid(String),
+    /// A JSON file.
     File(PathBuf),
 }
 
-/// `true` if a text refers to a run and not to a target.
+/// Returns whether a word of the command line refers to a run, and not to a target.
 pub fn is_run(word: &OsStr) -> bool {
     // A path may be any bytes, a target may not.
     let Some(text) = word.to_str() else { return true };
@@ -108,7 +135,7 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
-    /// The word that names the run on the command line.
+    /// Returns the word that names the run on the command line.
     pub fn word(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -137,7 +164,7 @@ impl Reference {
         Ok((Self::Number(number), store.run(number)?))
     }
 
-    /// The number of the run in the store.
+    /// Returns the number of the run in the store.
     ///
     /// # Errors
     /// If the store cannot be read or has no such run, or the reference is to a file.
@@ -183,16 +210,15 @@ pub fn load_file(path: &Path) -> Result<Run> {
 ///
 /// # Errors
 /// If the value is not a run of a schema that this program reads.
-pub fn from_value(value: serde_json::Value) -> Result<Run> {
+pub fn from_value(value: serde_json::Value) -> Result<Run, RunFileError> {
     let schema = value.get("schema").and_then(serde_json::Value::as_u64);
-    let Some(schema) = schema.and_then(|schema| u32::try_from(schema).ok()) else {
-        bail!("this is not a run: missing field `schema`");
-    };
+    let schema = schema
+        .and_then(|schema| u32::try_from(schema).ok())
+        .ok_or_else(|| serde_json::Error::missing_field("schema"))?;
     if !run::is_readable(schema) {
-        bail!("this run has schema {schema}; this program reads {}", run::READABLE);
+        return Err(RunFileError::Schema { what: "run", schema });
     }
-    let mut run: Run =
-        serde_json::from_value(value).map_err(|error| anyhow!("this is not a run: {error}"))?;
+    let mut run: Run = serde_json::from_value(value)?;
     run.upgrade();
     Ok(run)
 }
@@ -201,21 +227,17 @@ pub fn from_value(value: serde_json::Value) -> Result<Run> {
 ///
 /// # Errors
 /// If the text is not a run of a schema that this program reads; the message gives the place if known.
-pub fn parse(text: &str) -> Result<Run> {
+pub fn parse(text: &str) -> Result<Run, RunFileError> {
     /// The fields that every schema version has.
     #[derive(Deserialize)]
     struct Head {
         schema: u32,
     }
-    let explained = |error: serde_json::Error| match error.classify() {
-        serde_json::error::Category::Data => anyhow!("this is not a run: {error}"),
-        _ => anyhow!("this file is cut short, or is not JSON: {error}"),
-    };
-    let head: Head = serde_json::from_str(text).map_err(explained)?;
-    if !run::is_readable(head.schema) {
-        bail!("this file has schema {}; this program reads {}", head.schema, run::READABLE);
+    let Head { schema } = serde_json::from_str(text)?;
+    if !run::is_readable(schema) {
+        return Err(RunFileError::Schema { what: "file", schema });
     }
-    let mut run: Run = serde_json::from_str(text).map_err(explained)?;
+    let mut run: Run = serde_json::from_str(text)?;
     run.upgrade();
     Ok(run)
 }
@@ -242,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_run_is_told_with_its_place() {
+    fn an_error_of_a_run_file_names_the_place() {
         let wrong = |text: &str| parse(text).unwrap_err().to_string();
         assert_eq!(wrong(r#"{"schema": 7}"#), "this file has schema 7; this program reads 1 and 2");
         assert!(wrong("{\"schema\": 1,\n \"context\": {").contains("cut short"));

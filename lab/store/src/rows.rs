@@ -8,9 +8,11 @@ use super::{
 };
 use chronoscope_run::history::{CaseRow, RunRow};
 
-/// The runs that a history shows; by default all. A run that lacks a property has no value of it.
+/// A filter of runs by their properties; by default all runs pass. A run without a property passes no
+/// filter on it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Which<'a> {
+pub struct RunFilter<'a> {
+    /// The name of the study.
     pub study: Option<&'a str>,
     /// The machine of the run's context.
     pub machine: Option<&'a str>,
@@ -18,8 +20,8 @@ pub struct Which<'a> {
     pub label: Option<(&'a str, &'a str)>,
 }
 
-/// A condition on rows of `runs`, and the values in it. Only conditions that are asked for are part
-/// of the statement, so that the database can use an index for each.
+/// A condition on rows of `runs`, and the values in it. The statement has a term only for a property
+/// with a filter, so that the database can use an index for each.
 #[derive(Default)]
 struct Condition {
     terms: Vec<String>,
@@ -27,17 +29,17 @@ struct Condition {
 }
 
 impl Condition {
-    fn of(which: &Which<'_>) -> Self {
+    fn new(filter: &RunFilter<'_>) -> Self {
         let mut condition = Self::default();
-        if let Some(study) = which.study {
+        if let Some(study) = filter.study {
             let place = condition.value(study);
             condition.terms.push(format!("runs.study = {place}"));
         }
-        if let Some(machine) = which.machine {
+        if let Some(machine) = filter.machine {
             let place = condition.value(machine);
             condition.terms.push(format!("runs.machine = {place}"));
         }
-        if let Some((name, value)) = which.label {
+        if let Some((name, value)) = filter.label {
             let (name, value) = (condition.value(name), condition.value(value));
             condition.terms.push(format!(
                 "runs.id IN (SELECT run FROM labels WHERE name = {name} AND value = {value})"
@@ -66,20 +68,20 @@ const CASE: &str =
      cases.nominal, cases.p50, cases.status, runs.machine, cases.experiment";
 
 impl Store {
-    /// Returns the newest runs, newest first, optionally those of one study.
+    /// Returns the newest runs, newest first; with `study`, the newest of this study.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn runs(&self, study: Option<&str>, limit: u32) -> Result<Vec<RunRow>> {
-        self.runs_of(&Which { study, ..Which::default() }, limit)
+        self.runs_of(&RunFilter { study, ..RunFilter::default() }, limit)
     }
 
-    /// Returns the newest of these runs, newest first.
+    /// Returns the newest runs that pass the filter, newest first.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn runs_of(&self, which: &Which<'_>, limit: u32) -> Result<Vec<RunRow>> {
-        let mut condition = Condition::of(which);
+    pub fn runs_of(&self, filter: &RunFilter<'_>, limit: u32) -> Result<Vec<RunRow>> {
+        let mut condition = Condition::new(filter);
         let limit = condition.value(i64::from(limit));
         let query = format!(
             "SELECT id, started, study, (SELECT count(DISTINCT key) FROM cases WHERE run = runs.id), status,
@@ -109,30 +111,50 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn cases(&self, experiment: &str, study: Option<&str>, limit: u32) -> Result<Vec<CaseRow>> {
-        self.cases_of(experiment, &Which { study, ..Which::default() }, limit)
+        self.cases_of(experiment, &RunFilter { study, ..RunFilter::default() }, limit)
     }
 
-    /// Returns all cases of an experiment in the `limit` newest of these runs that have any, oldest
-    /// first.
+    /// Returns all cases of an experiment in the `limit` newest runs that pass the filter and have
+    /// any, oldest first.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn cases_of(
         &self,
         experiment: &str,
-        which: &Which<'_>,
+        filter: &RunFilter<'_>,
         limit: u32,
     ) -> Result<Vec<CaseRow>> {
-        let mut condition = Condition::of(which);
-        let experiment = condition.value(experiment);
-        condition.terms.push(format!(
-            "EXISTS (SELECT 1 FROM cases WHERE run = runs.id AND experiment = {experiment})"
-        ));
+        self.case_rows(Some(experiment), filter, limit)
+    }
+
+    /// Returns all cases of the `limit` newest runs that pass the filter, oldest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn all_cases_of(&self, filter: &RunFilter<'_>, limit: u32) -> Result<Vec<CaseRow>> {
+        self.case_rows(None, filter, limit)
+    }
+
+    fn case_rows(
+        &self,
+        experiment: Option<&str>,
+        filter: &RunFilter<'_>,
+        limit: u32,
+    ) -> Result<Vec<CaseRow>> {
+        let mut condition = Condition::new(filter);
+        let mut of_experiment = String::new();
+        if let Some(experiment) = experiment {
+            let experiment = condition.value(experiment);
+            condition.terms.push(format!(
+                "EXISTS (SELECT 1 FROM cases WHERE run = runs.id AND experiment = {experiment})"
+            ));
+            of_experiment = format!("cases.experiment = {experiment} AND");
+        }
         let limit = condition.value(i64::from(limit));
         let query = format!(
             "SELECT {CASE} FROM cases JOIN runs ON runs.id = cases.run
-             WHERE cases.experiment = {experiment} AND cases.run IN (
-                 SELECT id FROM runs {} ORDER BY id DESC LIMIT {limit})
+             WHERE {of_experiment} cases.run IN (SELECT id FROM runs {} ORDER BY id DESC LIMIT {limit})
              ORDER BY cases.run, cases.place",
             condition.text()
         );
@@ -140,29 +162,12 @@ impl Store {
         Ok(rows.iter().map(case).collect())
     }
 
-    /// Returns all cases of the `limit` newest of these runs, oldest first.
+    /// Returns the numbers of the runs that pass the filter, oldest first.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn all_cases_of(&self, which: &Which<'_>, limit: u32) -> Result<Vec<CaseRow>> {
-        let mut condition = Condition::of(which);
-        let limit = condition.value(i64::from(limit));
-        let query = format!(
-            "SELECT {CASE} FROM cases JOIN runs ON runs.id = cases.run
-             WHERE cases.run IN (SELECT id FROM runs {} ORDER BY id DESC LIMIT {limit})
-             ORDER BY cases.run, cases.place",
-            condition.text()
-        );
-        let rows = self.session().rows(&query, &condition.values)?;
-        Ok(rows.iter().map(case).collect())
-    }
-
-    /// Returns the numbers of these runs, oldest first.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn numbers_of(&self, which: &Which<'_>) -> Result<Vec<i64>> {
-        let condition = Condition::of(which);
+    pub fn numbers_of(&self, filter: &RunFilter<'_>) -> Result<Vec<i64>> {
+        let condition = Condition::new(filter);
         let query = format!("SELECT id FROM runs {} ORDER BY id", condition.text());
         let rows = self.session().rows(&query, &condition.values)?;
         Ok(rows.iter().map(|row| row.int(0)).collect())

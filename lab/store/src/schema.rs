@@ -1,5 +1,5 @@
-//! The tables of a store and their migrations, in words that SQLite and PostgreSQL share. It knows
-//! no connection.
+//! The tables of a store and their migrations, in statements that SQLite and PostgreSQL share. The
+//! module knows no connection.
 
 /// The version of the tables: the number of migrations that a whole store has.
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -17,10 +17,10 @@ struct Migration {
     /// Statements for both databases. `ID` stands for the type of a run's number, `INT` for whole
     /// numbers and `REAL` for others.
     both: &'static str,
-    /// Statements that SQLite needs for the runs of an older store. The first version that
-    /// PostgreSQL knew is 2, so that it has no such runs.
+    /// Statements for the runs of an older SQLite store. Stores in PostgreSQL began at version 2, so
+    /// that none has such runs.
     sqlite: &'static str,
-    /// Statements after those.
+    /// Statements for both databases, after all others.
     indexes: &'static str,
 }
 
@@ -91,13 +91,13 @@ const MIGRATIONS: [Migration; 2] = [
     },
 ];
 
-/// The statements that bring a store of `version` (0: no tables) to [`VERSION`].
+/// Returns the statements that bring a store of `version` (0: no tables) to [`VERSION`].
 pub fn migrations(version: i64, dialect: Dialect) -> String {
     let done = usize::try_from(version).unwrap_or_default();
     statements(&MIGRATIONS[done.min(MIGRATIONS.len())..], dialect)
 }
 
-/// The statements that made the tables of version 1 in SQLite.
+/// Returns the statements that made the tables of version 1 in SQLite.
 #[cfg(test)]
 pub fn first() -> String {
     statements(&MIGRATIONS[..1], Dialect::Sqlite)
@@ -118,7 +118,7 @@ fn statements(steps: &[Migration], dialect: Dialect) -> String {
                 (" REAL", " DOUBLE PRECISION"),
             ],
         };
-        words.iter().fold(text, |text, (ours, theirs)| text.replace(ours, theirs))
+        words.iter().fold(text, |text, (shared, own)| text.replace(shared, own))
     });
     steps.collect()
 }

@@ -1,7 +1,15 @@
 //! A connection to a database, as far as a store needs one: statements with values, and rows of
 //! values. Each kind of database implements it in a file of its own.
 
-use anyhow::Result;
+/// The error of a store: its place, without a password, and the reason with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the store {place} {reason}")]
+pub struct StoreError {
+    /// The place, as `--store` names it.
+    pub place: String,
+    /// The reason and the remedy, as the rest of a sentence that begins with the place.
+    pub reason: String,
+}
 
 /// A value of a statement or of a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,56 +73,59 @@ impl Row {
     }
 }
 
-/// An open database. Statements number their values `?1`, `?2`, …. Errors are messages that name
-/// the store and the remedy.
+/// An open database. Statements number their values `?1`, `?2`, …. Each
+/// error has the store's place and the remedy.
 pub trait Session: Send {
     /// Executes a statement and returns its rows.
     ///
     /// # Errors
     /// If the database cannot be read, or refuses the statement.
-    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>>;
+    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError>;
 
     /// Executes a statement and returns the number of rows that it changed.
     ///
     /// # Errors
     /// If the database cannot be written, or refuses the statement.
-    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize>;
+    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize, StoreError>;
 
-    /// Begins a transaction that will write. One that was left open by an error is undone first.
+    /// Begins a transaction that will write, and undoes a transaction that an error left open.
     ///
     /// # Errors
     /// If the database cannot be written.
-    fn begin(&mut self) -> Result<()>;
+    fn begin(&mut self) -> Result<(), StoreError>;
 
     /// Completes the transaction.
     ///
     /// # Errors
-    /// If it could not be completed; it may have been, if the connection is lost.
-    fn commit(&mut self) -> Result<()>;
+    /// If the transaction fails. After a lost connection it may have succeeded.
+    fn commit(&mut self) -> Result<(), StoreError>;
 
-    /// Undoes the transaction, as far as the connection still allows; the database does it
-    /// otherwise.
+    /// Undoes the transaction if the connection still works; otherwise the database undoes it.
     fn rollback(&mut self);
 
     /// Checks that runs can be stored.
     ///
     /// # Errors
     /// If the database cannot be written.
-    fn check_writable(&mut self) -> Result<()>;
+    fn check_writable(&mut self) -> anyhow::Result<()>;
 
-    /// Gives the room of deleted rows back to the disk, where that is the program's task.
+    /// Gives the room of deleted rows back to the disk, unless the database does so by itself.
     ///
     /// # Errors
     /// If the database cannot be written.
-    fn shrink(&mut self) -> Result<()>;
+    fn shrink(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Connects anew if the connection is lost; returns `false` if it was not.
     ///
     /// # Errors
     /// If the server cannot be reached.
-    fn reconnect(&mut self) -> Result<bool>;
+    fn reconnect(&mut self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 
-    /// A remark for the user on a store that can be used.
+    /// Returns a remark for the user on a usable store.
     fn remark(&mut self) -> Option<String> {
         None
     }

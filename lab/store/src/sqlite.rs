@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Error, Result, bail};
 use rusqlite::{
     Connection, MAIN_DB, OpenFlags, TransactionBehavior,
     backup::Backup,
@@ -23,7 +23,7 @@ use super::{
     error::explain,
     patience::patience,
     schema::{Dialect, VERSION, migrations},
-    session::{Row, Session, Value},
+    session::{Row, Session, StoreError, Value},
 };
 
 /// The application id of a store, `chro`.
@@ -39,12 +39,12 @@ const PAGES: i32 = 10_000;
 pub struct Sqlite {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
-    /// Set if the connection is to a copy in memory.
+    /// `true` if the connection is to a copy in memory.
     pub(super) is_copy: bool,
 }
 
-/// Waits before SQLite tries again to lock the file, after so many tries. Returns `false` to give
-/// up.
+/// Waits before SQLite tries again to lock the file. `tries` counts the tries so far. Returns `false`
+/// to give up.
 fn wait(tries: i32) -> bool {
     let waited = PAUSE.saturating_mul(u32::try_from(tries).unwrap_or_default());
     let goes_on = waited < patience();
@@ -76,7 +76,7 @@ impl Sqlite {
         restrict(&self.connection)?;
         let is_readonly = self.connection.is_readonly(MAIN_DB)?;
         if !is_readonly && number(&self.connection, "schema_version")? == 0 {
-            // Another program may be creating them too; an immediate transaction lets only one
+            // Another program may be creating the tables too; an immediate transaction lets only one
             // proceed.
             let transaction =
                 self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -115,7 +115,7 @@ impl Sqlite {
         }
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another program may have migrated it meanwhile.
+        // Another program may have migrated the file meanwhile.
         if number(&transaction, "user_version")? == version {
             transaction.execute_batch(&migrations(version, Dialect::Sqlite))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
@@ -124,31 +124,33 @@ impl Sqlite {
     }
 
     /// Adds the store's name to an error.
-    fn explained(&self, error: Error) -> Error {
+    fn explained(&self, error: Error) -> StoreError {
         match error.downcast::<rusqlite::Error>() {
             Ok(error) => explain(&self.path, error),
-            Err(error) => anyhow!("the store {} {error}", self.path.display()),
+            Err(error) => self.error(error.to_string()),
         }
     }
 
-    /// A copy in memory could be written, but nothing of it would be kept.
-    fn refuse_copy(&self) -> Result<()> {
+    fn error(&self, reason: String) -> StoreError {
+        StoreError { place: self.path.display().to_string(), reason }
+    }
+
+    /// Refuses to write a copy in memory, of which nothing would be kept.
+    fn refuse_copy(&self) -> Result<(), StoreError> {
         if self.is_copy {
-            bail!(
-                "the store {} may not be written: get permission, or name another place with --store",
-                self.path.display()
-            );
+            let reason = "may not be written: get permission, or name another place with --store";
+            return Err(self.error(reason.to_owned()));
         }
         Ok(())
     }
 
-    fn batch(&self, sql: &str) -> Result<()> {
+    fn batch(&self, sql: &str) -> Result<(), StoreError> {
         self.connection.execute_batch(sql).map_err(|error| explain(&self.path, error))
     }
 }
 
-/// Sets how long a connection waits, and that code in a file's schema does not run: it may be from
-/// elsewhere.
+/// Sets the longest wait of a connection, and forbids code in the file's schema, whose origin is
+/// unknown.
 fn restrict(connection: &Connection) -> Result<()> {
     connection.busy_handler(Some(wait))?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -178,7 +180,7 @@ impl ToSql for Value {
     }
 }
 
-/// A value of a file. Text that is not UTF-8 and blobs are damage.
+/// Reads a value of a file. Text that is not UTF-8 and blobs are damage.
 fn read(value: ValueRef<'_>) -> rusqlite::Result<Value> {
     Ok(match value {
         ValueRef::Null => Value::Null,
@@ -189,7 +191,7 @@ fn read(value: ValueRef<'_>) -> rusqlite::Result<Value> {
 }
 
 impl Session for Sqlite {
-    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let rows = || {
             let mut statement = self.connection.prepare_cached(sql)?;
             let columns = statement.column_count();
@@ -202,17 +204,17 @@ impl Session for Sqlite {
         rows.map_err(|error| explain(&self.path, error))
     }
 
-    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize> {
+    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize, StoreError> {
         let change = || self.connection.prepare_cached(sql)?.execute(params_from_iter(values));
         change().map_err(|error| explain(&self.path, error))
     }
 
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self) -> Result<(), StoreError> {
         self.refuse_copy()?;
         self.batch("BEGIN IMMEDIATE")
     }
 
-    fn commit(&mut self) -> Result<()> {
+    fn commit(&mut self) -> Result<(), StoreError> {
         self.batch("COMMIT")
     }
 
@@ -223,14 +225,10 @@ impl Session for Sqlite {
 
     fn check_writable(&mut self) -> Result<()> {
         self.refuse_copy()?;
-        self.batch("BEGIN IMMEDIATE; ROLLBACK")
+        Ok(self.batch("BEGIN IMMEDIATE; ROLLBACK")?)
     }
 
-    fn shrink(&mut self) -> Result<()> {
+    fn shrink(&mut self) -> Result<(), StoreError> {
         self.batch("VACUUM")
-    }
-
-    fn reconnect(&mut self) -> Result<bool> {
-        Ok(false)
     }
 }

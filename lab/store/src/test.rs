@@ -1,4 +1,4 @@
-//! Tests of states that the program cannot be brought into from outside.
+//! Tests of states that no call of the program reaches.
 
 use std::{
     cell::RefCell,
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
 use super::{
-    Place, Store, Which,
+    Place, RunFilter, Store,
     insert::insert,
     schema,
     sqlite::{Sqlite, number},
@@ -71,7 +71,7 @@ fn a_uuid_is_stored_once() {
     let mut first = run();
     first.context.uuid = "a".into();
     assert_eq!(store.add(&[&first]).unwrap(), [1]);
-    // The context may differ, as that of a recovered run does.
+    // The context may differ, as a recovered run's does.
     first.context.seconds = 7.0;
     assert_eq!(store.add(&[&run(), &first]).unwrap(), [2, 1]);
     assert_eq!(store.find("a").unwrap(), Some(1));
@@ -107,11 +107,17 @@ fn an_older_store_is_migrated() {
     }
     drop(old);
     let check = |store: &Store| {
-        let of = |which: Which<'_>| store.numbers_of(&which).unwrap();
-        assert_eq!(of(Which::default()), [1, 2, 3, 4]);
-        assert_eq!(of(Which { machine: Some("desk"), ..Which::default() }), [1, 2, 3]);
-        assert_eq!(of(Which { label: Some(("commit", "1")), ..Which::default() }), [1, 2, 3]);
-        assert_eq!(of(Which { label: Some(("odd", "7")), ..Which::default() }), [0; 0]);
+        let numbers = |filter: RunFilter<'_>| store.numbers_of(&filter).unwrap();
+        assert_eq!(numbers(RunFilter::default()), [1, 2, 3, 4]);
+        assert_eq!(numbers(RunFilter { machine: Some("desk"), ..RunFilter::default() }), [1, 2, 3]);
+        assert_eq!(
+            numbers(RunFilter { label: Some(("commit", "1")), ..RunFilter::default() }),
+            [1, 2, 3]
+        );
+        assert_eq!(
+            numbers(RunFilter { label: Some(("odd", "7")), ..RunFilter::default() }),
+            [0; 0]
+        );
         assert_eq!(store.find("u").unwrap(), Some(1));
     };
     // SQLite's flag for a medium that cannot be written; root may write any file.

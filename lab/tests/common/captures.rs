@@ -27,7 +27,7 @@ pub fn signal(hertz: u64, sampling: Sampling, count: u64, base: u64) -> Capture 
         |(name, edges): (&str, Vec<u64>)| Channel { name: name.to_owned(), initial: false, edges };
     Capture {
         source: "made up".to_owned(),
-        tick: Tick::of_hertz(hertz).unwrap(),
+        tick: Tick::from_hertz(hertz).unwrap(),
         sampling,
         start: 0,
         end: at + base,

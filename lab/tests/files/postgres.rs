@@ -12,7 +12,7 @@ use std::{
 };
 
 use chronoscope_run::{Run, sample};
-use chronoscope_store::{Place, Store, Which};
+use chronoscope_store::{Place, RunFilter, Store};
 
 use crate::common::{Answer, Folder, SHORT, effort, program, run};
 
@@ -356,8 +356,8 @@ fn many_writers_and_a_server_that_dies() {
             assert!(!error.contains(PASSWORD) && !error.contains('\n'), "{error}");
             let machine = format!("k{writer}");
             store.add(&[&run_of(&machine, number)]).unwrap();
-            let which = Which { machine: Some(&machine), ..Which::default() };
-            assert_eq!(store.numbers_of(&which).unwrap().len(), number + 1);
+            let filter = RunFilter { machine: Some(&machine), ..RunFilter::default() };
+            assert_eq!(store.numbers_of(&filter).unwrap().len(), number + 1);
         }
     });
 }

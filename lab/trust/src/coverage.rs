@@ -57,7 +57,7 @@ pub fn rows(effort: Effort) -> Vec<Row> {
     rows
 }
 
-/// Independent repetitions: the interval holds wherever the test for drift lets it be given.
+/// Independent repetitions: the interval holds in every case with one.
 fn medians(effort: Effort) -> Vec<Row> {
     let rounds = effort.choose(120, 10_000);
     let each =
@@ -78,9 +78,9 @@ fn medians(effort: Effort) -> Vec<Row> {
     each.map(row).collect()
 }
 
-/// Repetitions with a correlation between neighbours: what the interval keeps alone, with the test
-/// for drift, and how often the test lets it be given. These are no promises of 93 %, but findings
-/// that must not get worse.
+/// Repetitions with a correlation between neighbours: the interval's coverage without and with the
+/// test for drift, and the share of cases with an interval. The shares are findings that must not get
+/// worse, not promises of 93 %.
 fn dependent(effort: Effort) -> Vec<Row> {
     let rounds = effort.choose(120, 10_000);
     let mut rows = Vec::new();

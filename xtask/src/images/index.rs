@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 /// The format's version. The lab refuses an index with another.
 const SCHEMA: u32 = 1;
 
+/// The file's content.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Index {
     schema: u32,
@@ -21,26 +22,26 @@ pub struct Index {
     /// relative to the index. An installed index has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     builder: Option<Vec<String>>,
-    pub images: Vec<Row>,
+    pub images: Vec<ImageRow>,
     /// Programs and libraries that machines need besides images.
     #[serde(default)]
-    pub tools: Vec<Built>,
+    pub tools: Vec<ToolRow>,
 }
 
 /// A program or a library that a machine needs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Built {
+pub struct ToolRow {
     pub name: String,
     /// The file's path relative to the index.
     pub path: String,
-    /// The file's SHA-256, as in [`Row`].
+    /// The file's SHA-256, as in [`ImageRow`].
     #[serde(default)]
     pub sha256: Option<String>,
 }
 
 /// An image of a target.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Row {
+pub struct ImageRow {
     /// `kernel@machine`.
     pub target: String,
     pub kernel: String,
@@ -65,33 +66,32 @@ pub struct Row {
 }
 
 impl Index {
-    pub fn new(builder: Option<Vec<String>>, images: Vec<Row>, tools: Vec<Built>) -> Self {
+    pub fn new(builder: Option<Vec<String>>, images: Vec<ImageRow>, tools: Vec<ToolRow>) -> Self {
         Self { schema: SCHEMA, builder, images, tools }
     }
-}
 
-impl Row {
-    /// Sets the hash to that of the file in `folder`. Returns whether it changed.
+    /// Sets the hashes of the files in `folder` whose paths are `wanted`. Returns whether one
+    /// changed.
     ///
     /// # Errors
-    /// The file exists and cannot be read.
-    pub fn renew(&mut self, folder: &Path) -> Result<bool> {
-        renew(&mut self.sha256, &folder.join(&self.path))
+    /// A file exists and cannot be read.
+    pub fn renew(&mut self, folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<bool> {
+        let images = self.images.iter_mut().map(|row| (&row.path, &mut row.sha256));
+        let tools = self.tools.iter_mut().map(|row| (&row.path, &mut row.sha256));
+        let mut changed = false;
+        for (path, hash) in images.chain(tools).filter(|(path, _)| wanted(path)) {
+            changed |= renew(hash, &folder.join(path))?;
+        }
+        Ok(changed)
     }
 }
 
-impl Built {
-    /// Sets the hash to that of the file in `folder`, like [`Row::renew`].
-    pub fn renew(&mut self, folder: &Path) -> Result<bool> {
-        renew(&mut self.sha256, &folder.join(&self.path))
-    }
-}
-
+/// Sets a hash to the one of the file. Returns whether it changed.
 fn renew(known: &mut Option<String>, path: &Path) -> Result<bool> {
     let hash = match fs::read(path) {
         Ok(bytes) => Some(sha256(&bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error).context(format!("cannot read {}", path.display())),
+        Err(error) => return Err(error).context(cannot("read", path.display())),
     };
     let changed = *known != hash;
     *known = hash;
@@ -116,14 +116,17 @@ pub fn builder(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// The folder of an index that no other process writes meanwhile.
-pub struct Locked {
+pub struct LockedFolder {
     folder: PathBuf,
     /// Unlocked when it is closed.
     _lock: File,
 }
 
-impl Locked {
+impl LockedFolder {
     /// Waits until other writers have ended. Creates the folder.
+    ///
+    /// # Errors
+    /// The folder or the lock cannot be created.
     pub fn open(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| cannot("create", folder.display()))?;
         let path = folder.join(".index.lock");
@@ -136,13 +139,22 @@ impl Locked {
         &self.folder
     }
 
-    pub fn read(&self) -> Result<Index> {
+    /// Renews the hashes of the files whose paths are `wanted`, and writes the index if one changed.
+    ///
+    /// # Errors
+    /// There is no index, or it cannot be replaced.
+    pub fn renew(&self, wanted: impl Fn(&str) -> bool) -> Result<()> {
         let path = self.folder.join("index.json");
         let text = fs::read(&path).with_context(|| cannot("read", path.display()))?;
-        serde_json::from_slice(&text).with_context(|| path.display().to_string())
+        let mut index: Index =
+            serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
+        if index.renew(&self.folder, wanted)? { self.write(&index) } else { Ok(()) }
     }
 
     /// Replaces the index in one step: a reader sees the old one or the new one.
+    ///
+    /// # Errors
+    /// A file of the folder cannot be written.
     pub fn write(&self, index: &Index) -> Result<()> {
         let (path, part) = (self.folder.join("index.json"), self.folder.join("index.json.part"));
         fs::write(&part, serde_json::to_string_pretty(index)? + "\n")

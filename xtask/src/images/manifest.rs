@@ -1,4 +1,4 @@
-//! The parts of a kernel's and a chip's manifest that say which images there are.
+//! The parts of a kernel's and a chip's manifest that define the images.
 
 use std::{
     collections::BTreeMap,
@@ -9,6 +9,8 @@ use std::{
 use anyhow::{Context, Result};
 use serde::{Deserialize, de::DeserializeOwned};
 
+use crate::repository;
+
 /// `Cargo.toml`, with `T` as the table `package.metadata.chronoscope`.
 #[derive(Debug, Deserialize)]
 pub struct Manifest<T> {
@@ -17,6 +19,13 @@ pub struct Manifest<T> {
     pub features: BTreeMap<String, Vec<String>>,
     #[serde(default, rename = "bin")]
     pub programs: Vec<Program>,
+}
+
+impl<T> Manifest<T> {
+    /// The table `package.metadata.chronoscope`.
+    pub fn metadata(&self) -> &T {
+        &self.package.metadata.chronoscope
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,6 +44,7 @@ pub struct Program {
     pub name: String,
 }
 
+/// A folder of `ports/firmware/chips`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
@@ -46,6 +56,7 @@ pub struct Chip {
     pub without: Vec<String>,
 }
 
+/// A folder of `ports/firmware/kernels`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
@@ -53,7 +64,7 @@ pub struct Kernel {
     pub kind: String,
     /// The folders in `chips` that the port has been written for.
     pub chips: Vec<String>,
-    /// The language that the kernel is compiled from, beside Rust.
+    /// The language of the kernel's source.
     #[serde(default)]
     pub language: Language,
     /// The file with the kernel's licence, relative to the port's folder: for a kernel whose
@@ -61,9 +72,9 @@ pub struct Kernel {
     pub licence: Option<String>,
     /// The kernel's own benchmark, for the experiment `operations`.
     pub operations: Option<Operations>,
-    /// The machines of those chips that the port has been run on. Absent: all of them.
+    /// The machines of these chips on which the port has been run. Absent: all of them.
     pub only: Option<Vec<String>>,
-    /// Machines whose image differs from that of their chip's other machines.
+    /// Machines that need another image than the other machines of their chip.
     #[serde(default)]
     pub machines: BTreeMap<String, Exception>,
 }
@@ -91,16 +102,18 @@ pub enum Language {
     C,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// A machine's difference from the other machines of its chip.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// Features that the images for this machine are built with.
+    /// Additional features of the images for this machine.
     #[serde(default)]
     pub features: Vec<String>,
     /// A sentence shown beside the figures of this machine.
     pub remark: Option<String>,
 }
 
+/// The smallest images of a kernel: one program for each number of tasks.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Smallest {
@@ -124,9 +137,15 @@ pub struct Processes {
 /// The file cannot be read, or has no table `package.metadata.chronoscope` of this form.
 pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Manifest<T>> {
     let path = folder.join("Cargo.toml");
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| path.display().to_string())
+    toml::from_str(&repository::read(&path)?).with_context(|| path.display().to_string())
+}
+
+/// Reads `folder/Cargo.toml`, if there is such a folder.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_if_present<T: DeserializeOwned>(folder: &Path) -> Result<Option<Manifest<T>>> {
+    folder.is_dir().then(|| read(folder)).transpose()
 }
 
 /// The subfolders that have a manifest, with their names, sorted.

@@ -3,11 +3,12 @@
 
 use std::{collections::BTreeSet, env, path::Path, process::Command};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use super::index::Built;
+use super::index::ToolRow;
+use crate::command;
 
-/// How a tool is built.
+/// A tool, and how it is built.
 pub struct Tool {
     pub name: &'static str,
     /// The machines that need it.
@@ -18,42 +19,34 @@ pub struct Tool {
     pub file: &'static str,
 }
 
-/// A board is called as the core on it.
-pub const TOOLS: [Tool; 5] = [
+/// The simulated board with a core.
+macro_rules! board {
+    ($core:literal) => {
+        Tool {
+            name: $core,
+            machines: &[$core],
+            build: &["bench", $core, "build"],
+            file: concat!("bench/", $core, "/release/chronoscope-bench"),
+        }
+    };
+}
+
+/// The tools. A simulated board has the name of its core.
+pub static TOOLS: [Tool; 5] = [
     Tool {
         name: "qemu-plugin",
         machines: &["cortex-m3", "cortex-m4", "rv32"],
         build: &["plugin", "build", "--release", "--locked"],
         file: "qemu-plugin/release/libchronoscope_qemu_plugin.so",
     },
-    Tool {
-        name: "ibex",
-        machines: &["ibex"],
-        build: &["bench", "ibex", "build"],
-        file: "bench/ibex/release/chronoscope-bench",
-    },
-    Tool {
-        name: "ibex-wb",
-        machines: &["ibex-wb"],
-        build: &["bench", "ibex-wb", "build"],
-        file: "bench/ibex-wb/release/chronoscope-bench",
-    },
-    Tool {
-        name: "cv32e40p",
-        machines: &["cv32e40p"],
-        build: &["bench", "cv32e40p", "build"],
-        file: "bench/cv32e40p/release/chronoscope-bench",
-    },
-    Tool {
-        name: "cva6",
-        machines: &["cva6"],
-        build: &["bench", "cva6", "build"],
-        file: "bench/cva6/release/chronoscope-bench",
-    },
+    board!("ibex"),
+    board!("ibex-wb"),
+    board!("cv32e40p"),
+    board!("cva6"),
 ];
 
 /// The tools that these machines need.
-pub fn of(machines: &BTreeSet<&str>) -> impl Iterator<Item = &'static Tool> {
+pub fn needed_by(machines: &BTreeSet<&str>) -> impl Iterator<Item = &'static Tool> {
     TOOLS.iter().filter(|tool| tool.machines.iter().any(|name| machines.contains(name)))
 }
 
@@ -63,15 +56,13 @@ impl Tool {
     pub fn build(&self, target: &Path) -> Result<()> {
         let mut builder = Command::new(env::current_exe()?);
         builder.args(self.build).env("CARGO_TARGET_DIR", target);
-        let status = builder.status().context("cannot start the builder")?;
-        if !status.success() {
-            bail!("{} could not be built: cargo xtask {}", self.name, self.build.join(" "));
-        }
-        Ok(())
+        command::run(&mut builder).with_context(|| {
+            format!("{} could not be built: cargo xtask {}", self.name, self.build.join(" "))
+        })
     }
 
     /// The tool's row in an index, to which `path` is relative.
-    pub fn row(&self, path: String) -> Built {
-        Built { name: self.name.to_owned(), path, sha256: None }
+    pub fn row(&self, path: String) -> ToolRow {
+        ToolRow { name: self.name.to_owned(), path, sha256: None }
     }
 }

@@ -1,6 +1,5 @@
 //! FreeRTOS on a Cortex-M4 with nothing but the kit, built by CMake: clocks of 16, 32 and 64 bits,
-//! the sinks by semihosting and over a UART, the board at a place of labgrid's, and images that are
-//! wrong.
+//! the sinks by semihosting and over a UART, the board at one of labgrid's places, and wrong images.
 
 use std::{
     fs,
@@ -12,49 +11,49 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::kit::{self, Folder, lab, median};
-use crate::{c_kit, repository::root, rust::Toolchain};
+use super::kit::{self, lab, median};
+use crate::{c_kit, command, repository::root, rust::Toolchain};
 
 /// The experiments that the kit is built with.
 const EXPERIMENTS: &str = "switch,interrupt";
 
-/// An image that is wrong: options of CMake, a line of the port to FreeRTOS and its replacement, an
+/// A wrong image: options of CMake, a line of the port to FreeRTOS and its replacement, an
 /// experiment, and a text that the lab must report.
-struct Wrong {
+struct WrongImage {
     options: &'static [&'static str],
     port: Option<(&'static str, &'static str)>,
     experiment: &'static str,
     says: &'static str,
 }
 
-const WRONG: [Wrong; 5] = [
-    // A level above that from which FreeRTOS may be called.
-    Wrong {
+static WRONG: [WrongImage; 5] = [
+    // Handlers on this level must not call FreeRTOS.
+    WrongImage {
         options: &["-DCHECKED=ON", "-DCMAKE_C_FLAGS=-DLEVEL=0"],
         port: None,
         experiment: "interrupt",
         says: "ucCurrentPriority >= ucMaxSysCallPriority",
     },
-    Wrong {
+    WrongImage {
         options: &["-DCHECKED=OFF", "-DCMAKE_C_FLAGS=-DLEVEL=0"],
         port: None,
         experiment: "interrupt",
         says: "priority of the experiments' line",
     },
-    Wrong {
+    WrongImage {
         options: &["-DCHECKED=ON", "-DCMAKE_C_FLAGS=-DCHRONO_STACK_WORDS=44"],
         port: None,
         experiment: "switch",
         says: "stack overflow in a task",
     },
-    Wrong {
+    WrongImage {
         options: &["-DCHECKED=OFF", "-DCMAKE_C_FLAGS=-DCHRONO_STACK_WORDS=44"],
         port: None,
         experiment: "switch",
         says: "stack that each task had left",
     },
     // A task that returns.
-    Wrong {
+    WrongImage {
         options: &["-DCHECKED=ON", "-DCMAKE_C_FLAGS="],
         port: Some(("    vTaskDelete(NULL);", "    return;")),
         experiment: "switch",
@@ -64,11 +63,11 @@ const WRONG: [Wrong; 5] = [
 
 /// Makes the kit, builds its images for the chip, and runs them.
 pub fn run() -> Result<()> {
-    let folder = Folder::new()?;
+    let folder = kit::outside()?;
     let kit = folder.0.join("kit");
     let place = kit.display().to_string();
     let words = ["-o", &place, "--chip", "cortex-m4", "--experiments", EXPERIMENTS];
-    c_kit::run(&words.map(str::to_owned))?;
+    c_kit::run(&words)?;
     let freertos = freertos()?;
     let build = |name: &str, options: &[&str]| build(&kit, name, &freertos, options);
     let emulated = |image: &Path| format!("mine={}@cortex-m4", image.display());
@@ -96,7 +95,7 @@ pub fn run() -> Result<()> {
 
     let port = kit.join("ports/freertos.c");
     let good = fs::read_to_string(&port)?;
-    for Wrong { options, port: edit, experiment, says } in WRONG {
+    for &WrongImage { options, port: edit, experiment, says } in &WRONG {
         if let Some((from, to)) = edit {
             ensure!(good.contains(from), "the port has no `{from}`");
             fs::write(&port, good.replacen(from, to, 1))?;
@@ -112,9 +111,7 @@ fn at_a_place(board: &Board) -> Result<()> {
     let mut cargo = Toolchain::find()?.cargo("test");
     cargo.args(["--workspace", "--locked", "--test", "chips", "a_real_board", "--", "--ignored"]);
     cargo.env("CHRONOSCOPE_TEST_DEVICE", &board.device).current_dir(root());
-    let status = cargo.status().context("cannot start cargo")?;
-    ensure!(status.success(), "the board at a place of labgrid's: see above");
-    Ok(())
+    command::run(&mut cargo).context("the board at one of labgrid's places: see above")
 }
 
 /// The folder of FreeRTOS's source, which cargo fetches.
@@ -122,8 +119,7 @@ fn freertos() -> Result<PathBuf> {
     let manifest = root().join("ports/firmware/kernels/freertos/source/Cargo.toml");
     let mut cargo = Toolchain::find()?.cargo("metadata");
     cargo.args(["--locked", "--format-version", "1", "--manifest-path"]).arg(manifest);
-    let output = cargo.output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "FreeRTOS's source: {}", kit::text(&output));
+    let output = command::output(&mut cargo).context("FreeRTOS's source")?;
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
     let package = packages.find(|package| package["name"] == "freertos-next");
@@ -139,7 +135,7 @@ fn build(kit: &Path, name: &str, freertos: &Path, options: &[&str]) -> Result<Pa
     Ok(folder.join("app.elf"))
 }
 
-/// The emulated chip as a board: its UART is the other end of a pseudo-terminal.
+/// The emulated chip as a board: its UART is one end of a pseudo-terminal, `device` the other.
 struct Board {
     qemu: Child,
     image: PathBuf,

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::{chip::Chip, emulate};
 use crate::{
-    firmware, packages,
-    repository::{root, target},
+    command, firmware, packages,
+    repository::{self, root, target},
 };
 
 const CHIP: &str = "cortex-m4";
@@ -76,18 +76,16 @@ pub fn run() -> Result<()> {
     let chip = Chip::find(CHIP)?;
     let mut cargo = firmware::cargo(chip.triple, "build", &target()?)?;
     cargo.args(["--release", "--locked", "--package", "tandem-c", "--features", "spin"]);
-    if !cargo.status().context("cannot start cargo")?.success() {
-        bail!("tandem's library for C does not build");
-    }
+    command::run(&mut cargo).context("tandem's library for C does not build")?;
     for (example, text) in EXAMPLES {
-        let output = emulate::run_image(chip, &compile(chip, example, &[])?, text, true)?;
+        let output = emulate::run(chip, &compile(chip, example, &[])?, true, text)?;
         if example == "benchmark" {
-            check_costs(&output, &fs::read_to_string(root().join("docs/tandem-c.md"))?)?;
+            check_costs(&output, &repository::read(&root().join("docs/tandem-c.md"))?)?;
         }
     }
     for (case, report) in MISUSE {
         let image = compile(chip, "misuse", &[&format!("-DCASE={case}")])?;
-        emulate::run_image(chip, &image, report, false)?;
+        emulate::run(chip, &image, false, report)?;
     }
     Ok(())
 }
@@ -96,7 +94,7 @@ pub fn run() -> Result<()> {
 /// release places a few of them elsewhere.
 const SLACK: u32 = 3;
 
-/// Compares the costs that the benchmark has printed with those of the page's table.
+/// Compares the costs in the benchmark's output with the page's table.
 fn check_costs(output: &str, page: &str) -> Result<()> {
     let mut rows = 0;
     for line in page.lines() {
@@ -135,9 +133,7 @@ fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
     compiler.args([file(&format!("examples/{example}.c")), file("examples/board.c")]);
     compiler.arg(folder.join("release/libtandem_c.a")).arg(file("cmsis.ld"));
     compiler.arg("-lgcc").arg("-o").arg(Path::new(&folder).join(&image));
-    if !compiler.status().context("cannot start the C compiler")?.success() {
-        bail!("{example}.c does not compile");
-    }
+    command::run(&mut compiler).with_context(|| format!("{example}.c does not compile"))?;
     Ok(image)
 }
 
@@ -156,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_above_that_of_the_page_is_found() {
+    fn a_cost_above_the_page_s_is_found() {
         let row = |n: u32, cost: u32| format!("| operation {n} | {cost} | 5 |\n");
         let page: String = (0..10).map(|n| row(n, 20)).collect();
         let print =

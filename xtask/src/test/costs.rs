@@ -1,12 +1,10 @@
-//! The benchmark of tandem: its rows beside their goals, the same by hand, and other kernels, held by
-//! the tables of `docs/tandem.md`.
-
-use std::fs;
+//! The benchmark of tandem: compares its rows with the tables of `docs/tandem.md`, which have goals,
+//! figures of code by hand, and other kernels.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{chip::Chip, emulate::emulate};
-use crate::repository::root;
+use crate::repository::{self, root};
 
 /// The heading of a chip's table of costs.
 const TABLES: [(&str, &str); 2] = [("cortex-m4", GOALS), ("rv32", FIGURES)];
@@ -39,7 +37,7 @@ pub fn run(chip: &Chip) -> Result<()> {
     let Some((_, heading)) = TABLES.iter().find(|table| table.0 == chip.name) else {
         return Ok(());
     };
-    let page = fs::read_to_string(root().join("docs/tandem.md"))?;
+    let page = repository::read(&root().join("docs/tandem.md"))?;
     compare(&rows, &page, heading)
 }
 
@@ -97,7 +95,7 @@ impl Row {
         format!("{name:<44} goal {goal:>4}  median {median:>4}  {rest}{bound}")
     }
 
-    /// The cells of the table with goals, but for the name and the figure.
+    /// The cells of the table with goals, without the name and the figure.
     fn cells(&self) -> Vec<String> {
         let dash = || "–".to_owned();
         let verdict = if self.is_missed() { ", missed" } else { "" };
@@ -115,8 +113,8 @@ impl Row {
     }
 }
 
-/// Compares rows with the page's table of this heading: all of them with the table of goals, which
-/// has no others, and those in it with a table of figures.
+/// Compares rows with the page's table of this heading. A table of goals has exactly the rows of the
+/// benchmark; a table of figures may lack some.
 fn compare(rows: &[Row], page: &str, heading: &str) -> Result<()> {
     let table = page.lines().skip_while(|line| *line != heading).skip(2);
     let table = table.take_while(|line| line.starts_with('|'));
@@ -134,8 +132,8 @@ fn compare(rows: &[Row], page: &str, heading: &str) -> Result<()> {
             bail!("{}: {} instructions, {figure} by docs/tandem.md", row.name, row.median);
         }
         if heading == GOALS && cells[3..cells.len() - 1] != row.cells() {
-            let ours = row.cells().join(" | ");
-            bail!("{}: the benchmark has | {ours} |, docs/tandem.md other cells", row.name);
+            let cells = row.cells().join(" | ");
+            bail!("{}: the benchmark has | {cells} |, docs/tandem.md other cells", row.name);
         }
         compared += 1;
     }

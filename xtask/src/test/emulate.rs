@@ -1,37 +1,22 @@
 //! tandem's own images on emulated chips.
 
-use std::{
-    fs,
-    process::{Command, ExitStatus, Stdio},
-};
+use std::process::{Command, ExitStatus, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::chip::Chip;
-use crate::repository::root;
-
-/// Runs an image to its end and prints its output. With a message, the image must fail with it.
-pub fn run(chip: &Chip, image: &str, message: Option<&str>) -> Result<()> {
-    let (status, output) = emulate(chip, image)?;
-    print!("{output}");
-    match message {
-        None if !status.success() => bail!("{image} ended with {status}"),
-        Some(_) if status.success() => bail!("{image} was to fail"),
-        Some(message) if !output.contains(message) => bail!("{image} did not report: {message}"),
-        _ => Ok(()),
-    }
-}
+use crate::{
+    command,
+    repository::{self, root},
+};
 
 /// Runs an image to its end and prints its output, which must contain `text`. Returns the output.
-pub fn run_image(chip: &Chip, image: &str, text: &str, succeeds: bool) -> Result<String> {
+/// Where not `succeeds`, the image must fail.
+pub fn run(chip: &Chip, image: &str, succeeds: bool, text: &str) -> Result<String> {
     let (status, output) = emulate(chip, image)?;
     print!("{output}");
-    if status.success() != succeeds {
-        bail!("{image} ended with {status}");
-    }
-    if !output.contains(text) {
-        bail!("{image} did not print: {text}");
-    }
+    ensure!(status.success() == succeeds, "{image} ended with {status}");
+    ensure!(output.contains(text), "{image} did not print: {text}");
     Ok(output)
 }
 
@@ -46,14 +31,18 @@ pub fn soak_twice(chip: &Chip) -> Result<()> {
     Ok(())
 }
 
+/// Runs an image to its end. Returns the emulator's status and the output.
+///
+/// # Errors
+/// The emulator does not start.
 pub fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
-    let mut emulator = Command::new("timeout");
-    emulator.arg("900").args(chip.emulator);
+    let words: Vec<&str> = chip.emulator().collect();
+    let mut emulator = command::limited(15, words[0]);
+    emulator.args(&words[1..]);
     emulator.args(["-nographic", "-monitor", "none", "-kernel"]).arg(chip.image(image)?);
     emulator.stdin(Stdio::null());
-    let output = emulator.output().context("cannot start timeout")?;
-    let text = [output.stdout, output.stderr].concat();
-    Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
+    let output = emulator.output().context("cannot start the emulator")?;
+    Ok((output.status, command::text(&output)))
 }
 
 /// The row of `docs/tandem.md` with the size of the smallest image, and the sections it counts.
@@ -68,21 +57,15 @@ const SLACK: u64 = 16;
 
 /// Prints the size of each section of the smallest image, and compares it with the page's figure.
 pub fn sizes(chip: &Chip) -> Result<()> {
-    let image = chip.image("release/smallest")?;
-    let output = Command::new("readelf")
-        .args(["--section-headers", "--wide"])
-        .arg(image)
-        .output()
-        .context("cannot start readelf")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut readelf = Command::new("readelf");
+    readelf.args(["--section-headers", "--wide"]).arg(chip.image("release/smallest")?);
+    let text = command::text(&command::output(&mut readelf)?);
     let sections = [" .text ", " .rodata ", " .data ", " .bss "];
     let lines: Vec<&str> =
         text.lines().filter(|line| sections.iter().any(|section| line.contains(section))).collect();
-    if lines.is_empty() {
-        bail!("readelf shows no section of the smallest image: {}", output.status);
-    }
+    ensure!(!lines.is_empty(), "readelf shows no section of the smallest image");
     println!("smallest image:\n{}", lines.join("\n"));
-    let page = fs::read_to_string(root().join("docs/tandem.md"))?;
+    let page = repository::read(&root().join("docs/tandem.md"))?;
     for (_, row, counted) in SIZES.iter().filter(|row| row.0 == chip.name) {
         let figure = page.lines().find(|line| line.starts_with(row));
         let figure = figure.and_then(|line| line.split('|').nth(2)?.trim().parse().ok());

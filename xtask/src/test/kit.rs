@@ -1,61 +1,62 @@
-//! The kit for kernels written in C: made, copied out of the checkout, built with CMake alone, run;
-//! and ports that are wrong, of which no figure may come.
+//! The kit for kernels written in C, outside the checkout: builds its program with CMake alone and
+//! measures it. Wrong ports must not give a figure.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, id},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::layer;
 use crate::{
     c_kit,
-    repository::{root, target},
+    command::{self, text},
+    repository::{TemporaryFolder, copy, root, target},
 };
 
-/// A line of the port to POSIX threads, its replacement, an experiment, and what must be said.
-struct Wrong {
+/// A line of the port to POSIX threads, its replacement, an experiment, and the lab's message.
+struct WrongPort {
     from: &'static str,
     to: &'static str,
     experiment: &'static str,
     says: &'static str,
 }
 
-const WRONG: [Wrong; 6] = [
-    Wrong {
+static WRONG: [WrongPort; 6] = [
+    WrongPort {
         from: "target.abi = CHRONO_ABI;",
         to: "target.abi = CHRONO_ABI + 1;",
         experiment: "switch",
         says: "compiled with a chronoscope.h of another version",
     },
-    Wrong {
+    WrongPort {
         from: "uint64_t chrono_clock_now(void)\n{\n    return chrono_clock_read();",
         to: "uint64_t chrono_clock_now(void)\n{\n    return 7;",
         experiment: "switch",
         says: "chrono_clock_now() stands still",
     },
-    Wrong {
+    WrongPort {
         from: "uint64_t chrono_clock_now(void)\n{\n    return chrono_clock_read();",
         to: "uint64_t chrono_clock_now(void)\n{\n    return chrono_clock_read() + 1000000007;",
         experiment: "switch",
         says: "are not one counter",
     },
-    Wrong {
+    WrongPort {
         from: "target.bytes = sizeof memory;",
         to: "target.bytes = 100;",
         experiment: "switch",
         says: "the port has handed over no memory",
     },
-    Wrong {
+    WrongPort {
         from: "(time_t)(due / 1000000000u)",
         to: "(time_t)(due / 2000000000u)",
         experiment: "period",
         says: "early wake-ups",
     },
-    Wrong {
+    WrongPort {
         from: "queue->words[queue->tail] = word;",
         to: "queue->words[queue->tail] = word / 2;",
         experiment: "message",
@@ -66,8 +67,8 @@ const WRONG: [Wrong; 6] = [
 /// The required function that one port lacks.
 const LACKED: &str = "chrono_yield";
 
-/// Ports to kernels whose sources are the user's, and the folders with declarations of what they
-/// use.
+/// Ports to kernels whose sources the user has, and the folders with declarations of the kernels'
+/// functions.
 const DECLARED: [(&str, &str); 7] = [
     ("kernels/threadx.c", "threadx"),
     ("kernels/embos.c", "embos"),
@@ -78,7 +79,7 @@ const DECLARED: [(&str, &str); 7] = [
     ("machines/clock16.c", "zephyr"),
 ];
 
-/// The application for Zephyr, which is RISC-V's.
+/// The application for Zephyr on RISC-V.
 const APPLICATION: [(&str, &str); 2] =
     [("kit/zephyr/app/src/main.c", "zephyr"), ("machines/semihosting.c", "zephyr")];
 
@@ -104,7 +105,7 @@ fn check_declared() -> Result<()> {
     Ok(())
 }
 
-/// Checks that a file compiles without a warning. `declarations`: the folder with a kernel's.
+/// Checks that a file compiles without a warning. `declarations` is the folder of a kernel's.
 fn compiles(compiler: &[&str], file: &str, declarations: &str) -> Result<()> {
     let c = root().join("ports/c");
     let mut gcc = Command::new(compiler[0]);
@@ -113,37 +114,39 @@ fn compiles(compiler: &[&str], file: &str, declarations: &str) -> Result<()> {
     for folder in ["include", "kernels", "machines", &format!("declarations/{declarations}")] {
         gcc.arg("-I").arg(c.join(folder));
     }
-    let output = gcc.arg(c.join(file)).output();
-    let output = output.with_context(|| format!("cannot start {}", compiler[0]))?;
-    ensure!(output.status.success(), "{file}: {}", text(&output));
+    command::output(gcc.arg(c.join(file))).with_context(|| file.to_owned())?;
     Ok(())
 }
 
+/// Checks the kit and the ports. Then checks the cost of the header ([`layer`]).
+///
+/// # Errors
+/// A program does not build, the lab refuses a good port, or accepts a wrong one.
 pub fn run() -> Result<()> {
     check_declared()?;
-    let folder = Folder::new()?;
+    let folder = outside()?;
     let kit = folder.0.join("kit");
-    let words = ["-o", &kit.display().to_string(), "--chip", "linux"].map(str::to_owned);
-    c_kit::run(&words)?;
+    c_kit::run(&["-o", &kit.display().to_string(), "--chip", "linux"])?;
     let posix = kit.join("posix");
-    let build = |name: &str, more: &[&str]| Ok(cmake(&posix, name, more)?.join("app"));
+    let build = |name: &str, more: &[&str]| -> Result<PathBuf> {
+        Ok(cmake(&posix, name, more)?.join("app"))
+    };
     let app = build("build", &["-DFUTEX=ON"])?;
     let target = format!("mine={}@host", app.display());
     let measured = lab(&["switch", "message", "spawn"], &target)?;
-    let text = text(&measured);
+    let printed = text(&measured);
     // Without the permission for a real-time class, the evidence fails.
-    ensure!(matches!(measured.status.code(), Some(0 | 4)), "the kit's program: {text}");
+    ensure!(matches!(measured.status.code(), Some(0 | 4)), "the kit's program: {printed}");
     for known in ["\"target\": \"mine@host\"", "\"kernel\": \"Linux\"", "given image", ", futex"] {
-        ensure!(text.contains(known), "no `{known}` in {text}");
+        ensure!(printed.contains(known), "no `{known}` in {printed}");
     }
     agrees_in_the_guest(&app)?;
     let port = kit.join("ports/posix.c");
     let good = fs::read_to_string(&port)?;
     fs::write(&port, good.replacen(&format!("void {LACKED}("), "void lacked(", 1))?;
-    let error: Result<PathBuf> = build("lacking", &[]);
-    let error = error.err().map(|error| error.to_string());
+    let error = build("lacking", &[]).err().map(|error| error.to_string());
     ensure!(error.as_ref().is_some_and(|text| text.contains(LACKED)), "linked: {error:?}");
-    for Wrong { from, to, experiment, says } in WRONG {
+    for &WrongPort { from, to, experiment, says } in &WRONG {
         ensure!(good.contains(from), "the port has no `{from}`");
         fs::write(&port, good.replacen(from, to, 1))?;
         let app = build("build", &[])?;
@@ -154,12 +157,12 @@ pub fn run() -> Result<()> {
     layer::run()
 }
 
-/// Checks that the lab gives no figure of a wrong port, and says why.
+/// Checks that the lab gives no figure of a wrong port, and reports the reason `says`.
 pub(super) fn is_refused(output: &Output, says: &str) -> Result<()> {
-    let text = text(output);
-    let has_reason = matches!(output.status.code(), Some(1 | 4)) && text.contains(says);
-    ensure!(has_reason, "the lab does not say `{says}`: {text}");
-    ensure!(!text.contains("\"status\": \"pass\""), "it gave a figure: {text}");
+    let printed = text(output);
+    let has_reason = matches!(output.status.code(), Some(1 | 4)) && printed.contains(says);
+    ensure!(has_reason, "the lab does not say `{says}`: {printed}");
+    ensure!(!printed.contains("\"status\": \"pass\""), "it gave a figure: {printed}");
     Ok(())
 }
 
@@ -169,10 +172,9 @@ fn agrees_in_the_guest(app: &Path) -> Result<()> {
     /// The largest difference, as a share.
     const APART: f64 = 0.02;
     // A path that stays the same: the guest with this program is kept.
-    let copy = target()?.join("test/posix");
-    fs::create_dir_all(copy.parent().unwrap_or(Path::new("/")))?;
-    fs::copy(app, &copy).with_context(|| format!("cannot copy {}", app.display()))?;
-    let given = format!("linux-full={}@vm", copy.display());
+    let kept = target()?.join("test/posix");
+    copy(app, &kept)?;
+    let given = format!("linux-full={}@vm", kept.display());
     for set in ["primitive=semaphore", "primitive=yield"] {
         let median = |target: &str| median(&["switch", "--set", set], target);
         let (c, rust) = (median(&given)?, median("linux-full@vm")?);
@@ -182,18 +184,13 @@ fn agrees_in_the_guest(app: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds one of the kit's programs by CMake, in the folder `build` of the kit. Returns that folder.
+/// Builds one of the kit's programs by CMake, in the folder `build` of the kit. Returns the folder's
+/// path.
 pub(super) fn cmake(source: &Path, build: &str, more: &[&str]) -> Result<PathBuf> {
     let build = source.with_file_name(build);
-    let run = |command: &mut Command| -> Result<()> {
-        let output = command.output().context("cannot start cmake")?;
-        if !output.status.success() {
-            bail!("cmake: {}", text(&output));
-        }
-        Ok(())
-    };
-    run(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(&build).args(more))?;
-    run(Command::new("cmake").arg("--build").arg(&build))?;
+    let cmake = || Command::new("cmake");
+    command::output(cmake().arg("-S").arg(source).arg("-B").arg(&build).args(more))?;
+    command::output(cmake().arg("--build").arg(&build))?;
     Ok(build)
 }
 
@@ -215,23 +212,7 @@ pub(super) fn median(experiment: &[&str], target: &str) -> Result<f64> {
         .with_context(|| format!("no figure of {target}: {}", text(&output)))
 }
 
-pub(super) fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
-}
-
-/// A folder outside the checkout, removed when dropped.
-pub(super) struct Folder(pub(super) PathBuf);
-
-impl Folder {
-    pub(super) fn new() -> Result<Self> {
-        let path = env::temp_dir().join(format!("chronoscope-kit-{}", std::process::id()));
-        fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A folder outside the checkout.
+pub(super) fn outside() -> Result<TemporaryFolder> {
+    TemporaryFolder::new(env::temp_dir().join(format!("chronoscope-kit-{}", id())))
 }

@@ -1,5 +1,5 @@
-//! The cost of `chronoscope.h`: tandem's port in C with the layer, and without it between the suite
-//! and tandem's functions.
+//! The cost of `chronoscope.h`: measures tandem's port in C through the header, and with the suite
+//! calling tandem's functions directly.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,11 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use serde_json::Value;
 
 use super::kit;
-use crate::{firmware, repository::target};
+use crate::{
+    command::{self, text},
+    firmware,
+    repository::{copy, target},
+};
 
 const TRIPLE: &str = "thumbv7em-none-eabihf";
 const PACKAGE: &str = "chronoscope-tandem-c";
@@ -34,7 +38,7 @@ pub fn run() -> Result<()> {
         let case = cases.find(|case| case["target"] == format!("{target}@cortex-m4"));
         let case = case.filter(|case| case["verdict"]["status"] == "pass");
         case.and_then(|case| case["series"][0]["p50"].as_f64())
-            .with_context(|| format!("no figure of {target}: {}", kit::text(&output)))
+            .with_context(|| format!("no figure of {target}: {}", text(&output)))
     };
     let (with, without, rust) = (median("layer")?, median("direct")?, median("tandem")?);
     println!(
@@ -44,15 +48,15 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Builds the image, and returns the path of a copy of that name.
+/// Builds the image, and returns the path of its copy called `name`.
 fn build(more: &[&str], name: &str) -> Result<PathBuf> {
     let mut cargo = firmware::cargo(TRIPLE, "build", &target()?)?;
     cargo.args(["--quiet", "--release", "--locked", "--package", PACKAGE]).args(more);
-    ensure!(cargo.status().context("cannot start cargo")?.success(), "{PACKAGE} does not build");
-    let built = target()?.join("firmware").join(TRIPLE).join("release").join(PACKAGE);
-    let copy = built.with_file_name(format!("{PACKAGE}-{name}"));
-    fs::copy(&built, &copy).with_context(|| format!("cannot copy {}", built.display()))?;
-    Ok(copy)
+    command::run(&mut cargo).with_context(|| format!("{PACKAGE} does not build"))?;
+    let built = firmware::image(TRIPLE, PACKAGE)?;
+    let kept = built.with_file_name(format!("{PACKAGE}-{name}"));
+    copy(&built, &kept)?;
+    Ok(kept)
 }
 
 /// Returns whether a function of an image is a single unconditional branch of Thumb-2, `b.w`.
@@ -62,7 +66,7 @@ fn is_one_branch(image: &PathBuf, name: &str) -> Result<bool> {
     let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(name));
     let symbol = symbol.with_context(|| format!("the image has no {name}"))?;
     let section = elf.section_by_index(symbol.section_index().context("it is in no section")?)?;
-    // The lowest bit of a function's address says that its code is Thumb's.
+    // The lowest bit of a function's address marks Thumb code.
     let code = section.data_range(symbol.address() & !1, 4)?.context("the function has no code")?;
     let half = |at: usize| u16::from_le_bytes([code[at], code[at + 1]]);
     Ok(symbol.size() == 4 && half(0) & 0xF800 == 0xF000 && half(2) & 0xD000 == 0x9000)

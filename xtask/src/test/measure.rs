@@ -12,15 +12,15 @@ use rustix::{
     process::{Pid, WaitId, WaitIdOptions, waitid},
 };
 
-/// The time that something took.
+/// Wall-clock time and processor time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spent {
+pub struct TimeSpent {
     pub wall: Duration,
-    /// User and system time, with that of all descendants that were waited for.
+    /// User and system time, also of all descendants that were waited for.
     pub cpu: Duration,
 }
 
-impl AddAssign for Spent {
+impl AddAssign for TimeSpent {
     fn add_assign(&mut self, other: Self) {
         self.wall += other.wall;
         self.cpu += other.cpu;
@@ -31,13 +31,13 @@ impl AddAssign for Spent {
 ///
 /// # Errors
 /// The command does not start.
-pub fn run(command: &mut Command) -> io::Result<(ExitStatus, Spent)> {
+pub fn run(command: &mut Command) -> io::Result<(ExitStatus, TimeSpent)> {
     let start = Instant::now();
     let mut child = command.spawn()?;
-    // The kernel forgets the processor time of a process that has been waited for.
+    // The kernel drops the processor time of a process that has been waited for.
     waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
     let cpu = cpu(&child).unwrap_or_default();
-    Ok((child.wait()?, Spent { wall: start.elapsed(), cpu }))
+    Ok((child.wait()?, TimeSpent { wall: start.elapsed(), cpu }))
 }
 
 /// The processor time of an ended child; `None` if /proc does not report it.
@@ -49,7 +49,7 @@ fn cpu(child: &Child) -> Option<Duration> {
 
 /// The sum of utime, stime, cutime and cstime, the fields 14 to 17 of proc_pid_stat(5).
 fn ticks(stat: &str) -> Option<u64> {
-    // The second field is the program's name in parentheses, and may hold anything.
+    // The second field is the program's name in parentheses, which may contain anything.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(11).take(4);
     (0..4).map(|_| times.next()?.parse::<u64>().ok()).sum()

@@ -2,15 +2,31 @@
 
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::{
+    command,
     repository::{root, target},
     rust::Toolchain,
     say,
 };
 
-/// Runs tandem's library tests under Miri. Debian's Rust has none, and installs none: that is said.
+/// The words behind `rustup` that install Miri.
+const INSTALL: &str = "toolchain install nightly --no-self-update --profile minimal \
+                       --component miri,rust-src";
+
+/// The words behind `cargo` that run the tests.
+const TEST: &str = "+nightly miri test --locked --package tandem --lib";
+
+/// A test leaks statics of a program. A poll finds its storage around the record by a cast that Miri
+/// would report.
+const FLAGS: &str = "-Zmiri-permissive-provenance -Zmiri-ignore-leaks";
+
+/// Runs tandem's library tests under Miri. Debian's Rust has none and installs none, which is said
+/// on standard error.
+///
+/// # Errors
+/// A test fails or has undefined behaviour, or Miri takes more than 15 minutes of processor time.
 pub fn run() -> Result<()> {
     if !Toolchain::find()?.is_from_rustup() {
         say("not run: Miri, which only rustup's nightly has");
@@ -18,38 +34,13 @@ pub fn run() -> Result<()> {
     }
     let mut version = Command::new("cargo");
     version.args(["+nightly", "miri", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !version.status().is_ok_and(|status| status.success()) {
+    if !command::succeeds(&mut version) {
         say("installing Miri through rustup");
-        let mut rustup = Command::new("rustup");
-        rustup.args([
-            "toolchain",
-            "install",
-            "nightly",
-            "--no-self-update",
-            "--profile",
-            "minimal",
-        ]);
-        rustup.args(["--component", "miri,rust-src"]).status().context("cannot start rustup")?;
+        // Without a new nightly, the installed one may do.
+        Command::new("rustup").args(INSTALL.split_whitespace()).status().context("no rustup")?;
     }
-    let mut miri = Command::new("timeout");
-    miri.args([
-        "900",
-        "cargo",
-        "+nightly",
-        "miri",
-        "test",
-        "--locked",
-        "--package",
-        "tandem",
-        "--lib",
-    ]);
-    // A test leaks statics of a program. A poll finds its storage around the record by a cast that
-    // Miri would report.
-    miri.env("MIRIFLAGS", "-Zmiri-permissive-provenance -Zmiri-ignore-leaks");
-    miri.env("CARGO_TARGET_DIR", target()?.join("miri")).current_dir(root());
-    let status = miri.status().context("cannot start timeout")?;
-    if !status.success() {
-        bail!("Miri ended with {status}");
-    }
-    Ok(())
+    let mut miri = command::limited(15, "cargo");
+    miri.args(TEST.split_whitespace()).env("MIRIFLAGS", FLAGS);
+    command::run(miri.env("CARGO_TARGET_DIR", target()?.join("miri")).current_dir(root()))
+        .context("Miri")
 }

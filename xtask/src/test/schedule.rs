@@ -1,7 +1,8 @@
-//! Runs steps side by side: each as soon as the steps before it have passed, its build folder is
-//! free, and enough cores are.
+//! Runs steps side by side: each as soon as the steps before it have passed and its build folder and
+//! enough cores are free. Of several such steps, the one with the most work behind it begins first.
 
 use std::{
+    cmp::Reverse,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -13,8 +14,8 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    measure::{self, Spent},
-    table::Step,
+    measure::{self, TimeSpent},
+    step::Step,
 };
 use crate::repository::target;
 
@@ -31,8 +32,8 @@ pub enum Outcome {
 pub struct Done {
     pub name: String,
     pub outcome: Outcome,
-    pub spent: Spent,
-    /// Everything that the step printed.
+    pub spent: TimeSpent,
+    /// The step's standard output and standard error.
     pub output: String,
 }
 
@@ -51,18 +52,19 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<Done>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let target = target()?;
     let cores = available_parallelism().map_or(1, usize::from);
+    let order = order(steps);
     let mut states: Vec<State> = steps.iter().map(|_| State::Waiting).collect();
     let mut done = Vec::new();
     let (sender, receiver) = channel();
     thread::scope(|scope| {
         loop {
-            for (index, outcome) in advance(steps, &mut states, cores) {
+            for (index, outcome) in advance(steps, &order, &mut states, cores) {
                 match outcome {
                     None => start(scope, &steps[index], index, folder, &target, sender.clone()),
                     Some(outcome) => done.push(Done {
                         name: steps[index].name.clone(),
                         outcome,
-                        spent: Spent::default(),
+                        spent: TimeSpent::default(),
                         output: String::new(),
                     }),
                 }
@@ -71,7 +73,7 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<Done>> {
                 return Ok(done);
             }
             let (index, ended): (usize, io::Result<Done>) =
-                receiver.recv().context("a step has no end")?;
+                receiver.recv().context("a step did not report its end")?;
             let ended = ended.with_context(|| steps[index].name.clone())?;
             states[index] = State::Ended(ended.outcome);
             show(&ended)?;
@@ -80,11 +82,48 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<Done>> {
     })
 }
 
+/// The indices of the steps, by the time from a step's begin to the end of the last step that waits
+/// for it, the longest first. Steps of one build folder run one after the other, so each counts as
+/// all of them.
+fn order(steps: &[Step]) -> Vec<usize> {
+    let folder = |step: &Step| -> u32 {
+        let is_same = |other: &&Step| !step.lock.is_empty() && other.lock == step.lock;
+        steps.iter().filter(is_same).map(|other| other.seconds).sum()
+    };
+    // A step comes after those that it waits for, in the table too or by one round more.
+    let mut paths: Vec<u32> = vec![0; steps.len()];
+    for _ in 0..steps.len() {
+        let next: Vec<u32> = steps
+            .iter()
+            .map(|step| {
+                let waiting = steps.iter().zip(&paths).filter(|(other, _)| other.waits_for(step));
+                let rest = waiting.map(|(_, path)| *path).max().unwrap_or(0);
+                rest + step.seconds
+            })
+            .collect();
+        if next == paths {
+            break;
+        }
+        paths = next;
+    }
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_by_key(|&index| {
+        let path = paths[index];
+        Reverse((path.max(folder(&steps[index])), path))
+    });
+    order
+}
+
 /// The steps that now begin, as `None`, or never will. Updates their states.
-fn advance(steps: &[Step], states: &mut [State], cores: usize) -> Vec<(usize, Option<Outcome>)> {
+fn advance(
+    steps: &[Step],
+    order: &[usize],
+    states: &mut [State],
+    cores: usize,
+) -> Vec<(usize, Option<Outcome>)> {
     let mut changes = Vec::new();
     loop {
-        let next = (0..steps.len()).find_map(|index| {
+        let next = order.iter().find_map(|&index| {
             let waits = matches!(states[index], State::Waiting);
             waits.then(|| readiness(index, steps, states, cores)).flatten().map(|new| (index, new))
         });
@@ -102,8 +141,7 @@ fn readiness(
     cores: usize,
 ) -> Option<Option<Outcome>> {
     let step = &steps[index];
-    let needs = |other: &Step| step.after.iter().any(|name| other.name.starts_with(name));
-    for (other, state) in steps.iter().zip(states).filter(|(other, _)| needs(other)) {
+    for (other, state) in steps.iter().zip(states).filter(|(other, _)| step.waits_for(other)) {
         debug_assert_ne!(other.name, step.name, "a step does not need itself");
         match state {
             State::Ended(Outcome::Passed) => {}
@@ -115,10 +153,10 @@ fn readiness(
         let both = steps.iter().zip(states);
         both.filter(|(_, state)| matches!(state, State::Running)).map(|(other, _)| other)
     };
-    let busy: usize = running().map(|other| other.cores).sum();
-    let is_locked = !step.lock.is_empty() && running().any(|other| other.lock == step.lock);
     // A step for more cores than there are runs alone.
-    let fits = busy == 0 || busy + step.cores <= cores;
+    let busy: usize = running().map(|other| other.cores.min(cores)).sum();
+    let fits = busy + step.cores.min(cores) <= cores;
+    let is_locked = !step.lock.is_empty() && running().any(|other| other.lock == step.lock);
     (fits && !is_locked).then_some(None)
 }
 
@@ -140,7 +178,7 @@ fn start<'scope>(
 /// Runs the commands of a step until one fails.
 fn work(step: &Step, file: &PathBuf, target: &Path) -> io::Result<Done> {
     let mut output = File::create(file)?;
-    let (mut outcome, mut spent) = (Outcome::Passed, Spent::default());
+    let (mut outcome, mut spent) = (Outcome::Passed, TimeSpent::default());
     for words in &step.commands {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).current_dir(&step.folder).envs(&step.environment);
@@ -174,4 +212,56 @@ fn show(done: &Done) -> io::Result<()> {
     writeln!(out, "== {}: {word} in {wall:.0} s ({cpu:.0} s of processor time)", done.name)?;
     out.write_all(done.output.as_bytes())?;
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Stage, step::ALL},
+        *,
+    };
+
+    fn step(name: &str, seconds: u32) -> Step {
+        Step::new(Stage::Quick, name, "true").seconds(seconds)
+    }
+
+    /// The names of the steps in the order in which they begin, where each ends before the next
+    /// begins that does not fit beside it.
+    fn begins(steps: &[Step], cores: usize) -> Vec<Vec<&str>> {
+        let order = order(steps);
+        let mut states: Vec<State> = steps.iter().map(|_| State::Waiting).collect();
+        let mut begun = Vec::new();
+        loop {
+            let now = advance(steps, &order, &mut states, cores);
+            if now.is_empty() {
+                return begun;
+            }
+            begun.push(now.iter().map(|(index, _)| &*steps[*index].name).collect());
+            for (index, outcome) in now {
+                states[index] = State::Ended(outcome.unwrap_or(Outcome::Passed));
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_path_begins_first() {
+        let steps = [step("a", 5), step("b", 1), step("c", 3), step("after b", 9).after(&["b"])];
+        assert_eq!(begins(&steps, 1), [["b"], ["after b"], ["a"], ["c"]]);
+        assert_eq!(begins(&steps, 2), [["b", "a"], ["after b", "c"]]);
+    }
+
+    #[test]
+    fn steps_of_one_folder_count_together_and_run_one_by_one() {
+        let folder = |name| step(name, 2).lock("f");
+        let steps = [step("a", 5), folder("b"), folder("c"), folder("d")];
+        assert_eq!(begins(&steps, 2), [vec!["b", "a"], vec!["c"], vec!["d"]]);
+    }
+
+    #[test]
+    fn a_step_for_all_cores_runs_alone_but_for_those_that_wait_for_a_network() {
+        let steps = [step("all", 9).cores(ALL), step("a", 5), step("net", 1).cores(0)];
+        assert_eq!(begins(&steps, 2), [vec!["all", "net"], vec!["a"]]);
+        let steps = [step("all", 1).cores(ALL), step("a", 5), step("two", 3).cores(2)];
+        assert_eq!(begins(&steps, 1), [["a"], ["two"], ["all"]]);
+    }
 }

@@ -1,11 +1,11 @@
-//! SciPy's figures of the samples that the statistics are tested with, as JSON.
+//! SciPy's figures of the samples with which the statistics are tested, as JSON.
 
 use std::{fs::File, process::Command};
 
 use anyhow::Result;
 
 use crate::{
-    python,
+    command, python,
     repository::{root, target},
 };
 
@@ -16,5 +16,5 @@ pub fn write_figures() -> Result<()> {
     let venv = python::environment("venv", pinned, "SciPy and Perfetto's classes")?;
     let figures = File::create(target()?.join("scipy_figures.json"))?;
     let script = root().join("lab/statistics/tests/scipy_figures.py");
-    python::run(Command::new(venv.join("bin/python")).arg(script).stdout(figures))
+    command::run(Command::new(venv.join("bin/python")).arg(script).stdout(figures))
 }

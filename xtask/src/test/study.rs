@@ -1,4 +1,4 @@
-//! Runs a study to its end.
+//! Whole studies, for the long test.
 
 use std::process::Command;
 

@@ -29,7 +29,7 @@ impl Tally {
 pub struct Summary {
     /// Every step passed.
     pub steps: bool,
-    /// At least one test ran: none does where a filter is misspelt.
+    /// At least one test passed: none does where a filter is misspelt.
     pub tests: bool,
 }
 

@@ -1,12 +1,13 @@
 //! The table of steps.
 
-use std::{collections::BTreeMap, env, path::PathBuf};
+use std::fs;
 
 use anyhow::Result;
 
 use super::{
-    Stage,
+    Stage::{self, Full, Long, Quick},
     chip::{CHIPS, Chip},
+    step::{ALL, Step},
 };
 use crate::{
     images,
@@ -29,240 +30,186 @@ pub const PACKAGES: [&str; 11] = [
     "pip",
 ];
 
-/// A check: commands that run one after the other, in a process group of their own.
-pub struct Step {
-    pub name: String,
-    pub stage: Stage,
-    /// The step begins when all steps whose names begin with one of these have passed.
-    pub after: Vec<&'static str>,
-    /// The build folder that cargo locks meanwhile; steps with the same folder run one at a time.
-    pub lock: &'static str,
-    /// The number of cores the step keeps busy.
-    pub cores: usize,
-    pub folder: PathBuf,
-    pub commands: Vec<Vec<String>>,
-    pub environment: BTreeMap<&'static str, String>,
-}
+/// The options with which clippy refuses a warning.
+const DENY: &str = "-- -D warnings";
 
-impl Step {
-    fn new(stage: Stage, name: impl Into<String>, command: &[&str]) -> Self {
-        Self {
-            name: name.into(),
-            stage,
-            after: Vec::new(),
-            lock: "",
-            cores: 1,
-            folder: root().to_owned(),
-            commands: vec![words(command)],
-            environment: BTreeMap::new(),
-        }
-    }
-
-    fn then(mut self, command: &[&str]) -> Self {
-        self.commands.push(words(command));
-        self
-    }
-
-    fn after(mut self, names: &[&'static str]) -> Self {
-        self.after.extend(names);
-        self
-    }
-
-    fn lock(mut self, folder: &'static str) -> Self {
-        self.lock = folder;
-        self
-    }
-
-    fn cores(mut self, cores: usize) -> Self {
-        self.cores = cores;
-        self
-    }
-
-    fn within(mut self, folder: &str) -> Self {
-        self.folder = root().join(folder);
-        self
-    }
-}
-
-fn words(command: &[&str]) -> Vec<String> {
-    command.iter().map(|word| (*word).to_owned()).collect()
-}
-
-/// Returns all steps; `filters` go to every `cargo test`. Of steps that are ready, the earlier row
-/// runs first.
+/// Returns all steps; `filters` go to every `cargo test`.
 ///
 /// # Errors
 /// The table of images cannot be read, or the build folder cannot be created.
-pub fn steps(filters: &[String]) -> Result<Vec<Step>> {
-    let xtask = env::current_exe()?.display().to_string();
-    let mut steps = quick(&xtask, filters);
-    steps.extend(preparations(&xtask));
-    steps.extend(bench(&xtask, filters));
-    steps.extend(firmware(&xtask)?);
-    steps.extend(tandem(&xtask));
+pub fn steps(filters: &[&str]) -> Result<Vec<Step>> {
+    let mut steps = quick(filters);
+    steps.extend(preparations());
+    steps.extend(bench(filters));
+    steps.extend(firmware()?);
+    steps.extend(tandem());
     steps.extend(tests(filters)?);
-    steps.extend(studies(&xtask));
-    // Nobody waits for the rest where the quick checks fail; packages are fetched meanwhile.
-    let rest = steps.iter_mut().filter(|step| step.stage > Stage::Quick && step.name != "packages");
+    steps.extend(studies()?);
+    // Nobody waits for the rest where the quick checks fail.
+    let rest = steps.iter_mut().filter(|step| step.stage > Quick && !EARLY.contains(&&*step.name));
     rest.for_each(|step| step.after.push("quick"));
     Ok(steps)
 }
 
+/// Steps of the full test that begin with the quick ones: most others wait for them.
+const EARLY: [&str; 2] = ["packages", "program"];
+
 /// `cargo test` of the whole workspace, which no selection of packages makes compile anew.
-fn cargo_test<'a>(targets: &[&'a str], filters: &'a [String]) -> Vec<&'a str> {
-    let head = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"];
-    let filters = filters.iter().map(String::as_str);
-    head.into_iter().chain(targets.iter().copied()).chain(filters).collect()
+fn cargo_test(arguments: &str) -> String {
+    format!("cargo test --workspace --locked --no-fail-fast {arguments}")
 }
 
-fn quick(xtask: &str, filters: &[String]) -> Vec<Step> {
-    let clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--locked"];
-    let clippy = [&clippy[..], &["--", "-D", "warnings"]].concat();
-    let programs = ["quick", "usage", "packages", "misuse", "additions"];
-    let programs = programs.iter().flat_map(|name| ["--test", name]);
-    let targets: Vec<&str> = ["--lib", "--bins"].into_iter().chain(programs).collect();
-    let tests = cargo_test(&targets, filters);
-    let format =
-        |name, folder| Step::new(Stage::Quick, name, &["cargo", "fmt", "--check"]).within(folder);
-    vec![
-        format("quick: format", "."),
-        format("quick: format of firmware", "ports/firmware"),
-        format("quick: format of the bench board", "bench"),
-        format("quick: format of the decoder of logs", "tandem/examples/decode"),
-        Step::new(Stage::Quick, "quick: clippy", &clippy).lock("dev").cores(2),
-        Step::new(Stage::Quick, "quick: index of images", &[xtask, "images"]),
-        Step::new(Stage::Quick, "quick: tests", &tests)
-            .after(&["quick: index"])
-            .lock("dev")
-            .cores(2),
-    ]
+/// The workspaces and packages that `cargo fmt` reads one by one.
+const FORMATTED: [(&str, &str); 4] = [
+    ("quick: format", "."),
+    ("quick: format of firmware", "ports/firmware"),
+    ("quick: format of the bench board", "bench"),
+    ("quick: format of the decoder of logs", "tandem/examples/decode"),
+];
+
+/// Packages whose documentation has broken links or markup. The step `quick: documentation` leaves
+/// them out; every other package's documentation is built without a warning.
+const BROKEN: [&str; 2] = ["chronoscope", "chronoscope-suite"];
+
+/// The test programs of the quick test.
+const QUICK: &str = "--lib --bins --test quick --test usage --test packages --test misuse \
+                     --test additions --test comments";
+
+fn quick(filters: &[&str]) -> Vec<Step> {
+    let format = |(name, folder): (&str, &str)| {
+        Step::new(Quick, name, "cargo fmt --check").within(folder).seconds(3)
+    };
+    let clippy = format!("cargo clippy --workspace --all-targets --locked {DENY}");
+    let excluded: String = BROKEN.iter().map(|package| format!(" --exclude {package}")).collect();
+    let documentation = format!("cargo doc --workspace --no-deps --locked{excluded}");
+    let documentation = Step::new(Quick, "quick: documentation", &documentation);
+    let tests = Step::new(Quick, "quick: tests", &cargo_test(QUICK)).arguments(filters);
+    let rest = [
+        Step::new(Quick, "quick: clippy", &clippy).lock("dev").cores(2).seconds(60),
+        documentation.variable("RUSTDOCFLAGS", "-D warnings").lock("dev").cores(2).seconds(20),
+        Step::new(Quick, "quick: index of images", "xtask images"),
+        tests.after(&["quick: index"]).lock("dev").cores(2).seconds(120),
+    ];
+    FORMATTED.map(format).into_iter().chain(rest).collect()
 }
 
 /// The packages, SciPy's figures, and the program that users have.
-fn preparations(xtask: &str) -> Vec<Step> {
-    vec![
-        Step::new(Stage::Full, "packages", &[xtask, "step", "packages"]),
-        Step::new(Stage::Full, "program", &["./chronoscope", "--help"]).lock("release"),
-        Step::new(Stage::Full, "SciPy's figures", &[xtask, "step", "scipy"]).after(&["packages"]),
-        Step::new(Stage::Full, "labgrid", &[xtask, "step", "labgrid"]).after(&["packages"]),
+fn preparations() -> [Step; 4] {
+    [
+        Step::new(Full, "packages", "xtask step packages").cores(0).seconds(60),
+        Step::new(Full, "program", "./chronoscope --help").lock("release").seconds(150),
+        Step::new(Full, "SciPy's figures", "xtask step scipy").after(&["packages"]).seconds(30),
+        Step::new(Full, "labgrid", "xtask step labgrid").after(&["packages"]).seconds(20),
     ]
 }
 
-fn bench(xtask: &str, filters: &[String]) -> Vec<Step> {
-    let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-    let clippy = [xtask, "bench", "ibex", "clippy", "--all-targets", "--", "-D", "warnings"];
-    let boards =
-        [("ibex", "bench ibex"), ("ibex-wb", "bench ibex-wb"), ("cv32e40p", "bench cv32e40p")];
-    let board = |(core, lock)| {
-        let test = [&[xtask, "bench", core, "test", "--no-fail-fast"], &filters[..]].concat();
-        Step::new(Stage::Full, format!("bench board, {core}"), &test)
-            .after(&["packages"])
-            .lock(lock)
+/// The cores of the bench board, the build folder of each, and the command of its step. CVA6 runs
+/// images of 64 bits alone, which the tests of the chips have.
+const CORES: [(&str, &str, &str); 4] = [
+    ("ibex", "bench ibex", "test --no-fail-fast"),
+    ("ibex-wb", "bench ibex-wb", "test --no-fail-fast"),
+    ("cv32e40p", "bench cv32e40p", "test --no-fail-fast"),
+    ("cva6", "bench cva6", "build"),
+];
+
+fn bench(filters: &[&str]) -> Vec<Step> {
+    let board = |(core, lock, command): (&str, &'static str, &str)| {
+        let step = Step::new(
+            Full,
+            format!("bench board, {core}"),
+            &format!("xtask bench {core} {command}"),
+        );
+        let filters = if command.starts_with("test") { filters } else { &[] };
+        step.arguments(filters).after(&["packages"]).lock(lock).seconds(90)
     };
-    let lint = Step::new(Stage::Full, "clippy of the bench board", &clippy);
-    // CVA6 runs images of 64 bits alone, which the tests of the chips have.
-    let cva6 = Step::new(Stage::Full, "bench board, cva6", &[xtask, "bench", "cva6", "build"]);
-    let rest = [
-        lint.after(&["packages"]).lock("bench ibex"),
-        cva6.after(&["packages"]).lock("bench cva6"),
-    ];
-    boards.map(board).into_iter().chain(rest).collect()
+    let clippy = format!("xtask bench ibex clippy --all-targets {DENY}");
+    let clippy = Step::new(Full, "clippy of the bench board", &clippy);
+    let clippy = clippy.after(&["packages"]).lock("bench ibex");
+    CORES.map(board).into_iter().chain([clippy]).collect()
 }
 
-fn firmware(xtask: &str) -> Result<Vec<Step>> {
+/// `xtask firmware` for a package of the workspace `ports/firmware`, with further arguments.
+fn cargo_for(triple: &str, command: &str, package: &str, arguments: &str) -> String {
+    format!("xtask firmware {triple} {command} --locked --package {package} {arguments}")
+}
+
+fn firmware() -> Result<Vec<Step>> {
     let mut steps = Vec::new();
-    let mut add = |name: String, commands: [&[&str]; 2]| {
-        let mut step =
-            Step::new(Stage::Full, name, commands[0]).after(&["packages"]).lock("firmware");
-        if !commands[1].is_empty() {
-            step = step.then(commands[1]);
-        }
-        steps.push(step);
-    };
-    for &Chip { triple: chip, .. } in CHIPS.iter().filter(|chip| chip.is_main) {
-        let cargo = |command| [xtask, "firmware", chip, command, "--locked", "--package"];
-        let deny = ["--", "-D", "warnings"];
-        let suite = [&cargo("build")[..], &["chronoscope-suite", "--release"]].concat();
-        add(format!("firmware: suite for {chip}"), [&suite, &[]]);
+    for &Chip { triple, .. } in CHIPS.iter().filter(|chip| chip.is_main) {
+        let step = |name: &str, command: &str| {
+            let step = Step::new(Full, format!("firmware: {name} for {triple}"), command);
+            step.after(&["packages"]).lock("firmware").seconds(10)
+        };
+        let build = |package: &str| cargo_for(triple, "build", package, "--release");
+        let clippy = |package: &str, options: &str| {
+            cargo_for(triple, "clippy", package, &format!("{options} {DENY}"))
+        };
+        steps.push(step("suite", &build("chronoscope-suite")));
         for (variant, features) in [("uart", "board/uart"), ("pins", "pins")] {
-            let bare = ["chronoscope-bare", "--profile", variant, "--features", features];
-            let lint = [&cargo("clippy")[..], &bare, &deny].concat();
-            add(format!("firmware: clippy with {variant} for {chip}"), [&lint, &[]]);
+            let options = format!("--profile {variant} --features {features}");
+            steps.push(step(
+                &format!("clippy with {variant}"),
+                &clippy("chronoscope-bare", &options),
+            ));
         }
         // One package at a time, as the lab builds them: features that one port leaves out of the
         // chip's crate must not come in by another.
-        for package in images::packages(chip)? {
-            let release = [package.as_str(), "--release"];
-            let lint = [&cargo("clippy")[..], &release, &deny].concat();
-            let build = [&cargo("build")[..], &release].concat();
-            add(format!("firmware: {package} for {chip}"), [&lint, &build]);
+        for package in images::packages(triple)? {
+            steps.push(step(&package, &clippy(&package, "--release")).then(&build(&package)));
         }
     }
-    steps.extend(other_machines(xtask)?);
-    let library = [xtask, "firmware", "thumbv7em-none-eabihf", "clippy", "--locked", "--release"];
-    let lint = ["--package", "chronoscope-c-library", "--", "-D", "warnings"];
-    let kit = Step::new(Stage::Full, "kernels in C: kit", &[&library[..], &lint].concat());
-    let mut kit = kit.then(&[xtask, "step", "kit"]).then(&[xtask, "step", "bring-up"]);
-    let labgrid = target()?.join("labgrid/bin").display().to_string();
-    kit.environment.insert("CHRONOSCOPE_TEST_LABGRID", labgrid);
-    steps.push(kit.after(&["packages", "program", "labgrid", "test programs"]).lock("firmware"));
-    let plugin = ["plugin", "clippy", "--release", "--locked", "--", "-D", "warnings"];
-    let plugin =
-        Step::new(Stage::Full, "firmware: QEMU's plugin", &[&[xtask], &plugin[..]].concat())
-            .then(&[xtask, "plugin", "build", "--release", "--locked"]);
-    steps.push(plugin.lock("plugin"));
+    steps.extend(other_machines()?);
+    let clippy = cargo_for("thumbv7em-none-eabihf", "clippy", "chronoscope-c-library", "--release");
+    let kit = Step::new(Full, "kernels in C: kit", &format!("{clippy} {DENY}"))
+        .then("xtask step kit")
+        .then("xtask step bring-up")
+        .variable("CHRONOSCOPE_TEST_LABGRID", target()?.join("labgrid/bin").display().to_string())
+        .after(&["packages", "program", "labgrid", "test programs"]);
+    let plugin = format!("xtask plugin clippy --release --locked {DENY}");
+    let plugin = Step::new(Full, "firmware: QEMU's plugin", &plugin);
+    let plugin = plugin.then("xtask plugin build --release --locked").lock("plugin");
+    steps.extend([kit.lock("firmware").seconds(90), plugin]);
     Ok(steps)
 }
 
-/// The machines of chips that are no main ones: their ports' lints, and some experiments on each.
-fn other_machines(xtask: &str) -> Result<Vec<Step>> {
-    const RUN: [&str; 8] =
-        ["./chronoscope", "run", "switch", "wakeup", "interrupt", "message", "delay", "period"];
-    const TARGETS: [&str; 6] = [
-        "--repeat",
-        "2",
-        "--no-store",
-        "-q",
-        "--target",
-        "tandem@cortex-m0,tandem@cortex-m3,tandem@cortex-m33",
-    ];
-    let mut steps = Vec::new();
+/// Some experiments on the machines of chips that are no main ones.
+const OTHER_MACHINES: &str = "./chronoscope run switch wakeup interrupt message delay period \
+                              --repeat 2 --no-store -q \
+                              --target tandem@cortex-m0,tandem@cortex-m3,tandem@cortex-m33";
+
+/// The machines of chips that are no main ones: clippy of their ports, and [`OTHER_MACHINES`].
+fn other_machines() -> Result<Vec<Step>> {
     let is_main = |triple| CHIPS.iter().any(|chip| chip.is_main && chip.triple == triple);
+    let run = Step::new(Long, "machines of other chips", OTHER_MACHINES);
+    let mut steps = vec![run.after(&["program", "packages"]).lock("firmware")];
     for &Chip { triple, .. } in CHIPS.iter().filter(|chip| !is_main(chip.triple)) {
         for package in images::packages(triple)? {
-            let clippy = [xtask, "firmware", triple, "clippy", "--locked", "--release"];
-            let lint = [&clippy[..], &["--package", &package, "--", "-D", "warnings"]].concat();
-            let name = format!("clippy of {package} for {triple}");
-            steps.push(Step::new(Stage::Long, name, &lint).after(&["packages"]).lock("firmware"));
+            let clippy = cargo_for(triple, "clippy", &package, &format!("--release {DENY}"));
+            let step = Step::new(Long, format!("clippy of {package} for {triple}"), &clippy);
+            steps.push(step.after(&["packages"]).lock("firmware"));
         }
     }
-    let run = [&RUN[..], &TARGETS].concat();
-    let run = Step::new(Stage::Long, "machines of other chips", &run);
-    steps.push(run.after(&["program", "packages"]).lock("firmware"));
     Ok(steps)
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &[&str]); 16] = [
-    ("checked/hello", &[]),
-    ("checked/faults", &[]),
-    ("checked/unborn", &[]),
-    ("checked/registers", &[]),
-    ("checked/inheritance", &[]),
-    ("checked/windows", &[]),
-    ("checked/traced", &[]),
-    ("checked/slices", &[]),
-    ("checked/services", &[]),
-    ("checked/control", &[]),
-    ("checked/usage", &[]),
-    ("checked/embassy_users", &[]),
-    ("checked/checks", &["fails with", "stack overflow in task deep"]),
-    (
-        "checked/handler_overflow",
-        &["fails with", "stack overflow of a handler in task interrupted"],
-    ),
-    ("checked/stray", &["fails with", "has no handler: it interrupted task interrupted"]),
-    ("checked/masked_poll", &["fails with", "task masking: a poll has returned with interrupts"]),
+const IMAGES: [(&str, &str); 16] = [
+    ("checked/hello", ""),
+    ("checked/faults", ""),
+    ("checked/unborn", ""),
+    ("checked/registers", ""),
+    ("checked/inheritance", ""),
+    ("checked/windows", ""),
+    ("checked/traced", ""),
+    ("checked/slices", ""),
+    ("checked/services", ""),
+    ("checked/control", ""),
+    ("checked/usage", ""),
+    ("checked/embassy_users", ""),
+    ("checked/checks", "stack overflow in task deep"),
+    ("checked/handler_overflow", "stack overflow of a handler in task interrupted"),
+    ("checked/stray", "has no handler: it interrupted task interrupted"),
+    ("checked/masked_poll", "task masking: a poll has returned with interrupts"),
 ];
 
 /// The images that check the switch, the guards and the rules of every chip in the full test.
@@ -277,32 +224,26 @@ const HARD: [&str; 8] = [
     "checked/masked_poll",
 ];
 
-/// The features of each build: an image has those it asks for, and no build renews another's. The
-/// emulated RV32 has supervisor mode, and so may know the PMP by heart: `fence`.
-const BUILDS: [(&str, &[&str]); 5] = [
-    ("fence,count", &[]),
-    ("fence,count,trace", &["--bin", "traced"]),
-    ("fence,time-slice", &["--bin", "slices"]),
-    ("fence,processor-time", &["--bin", "usage"]),
-    ("fence,count,embassy", &["--bin", "embassy_users"]),
+/// The features of each build, and cargo's options: an image has the features it asks for, and no
+/// build renews another's. The emulated RV32 has supervisor mode, and so may know the PMP by heart:
+/// `fence`.
+const BUILDS: [(&str, &str); 5] = [
+    ("fence,count", ""),
+    ("fence,count,trace", "--bin traced"),
+    ("fence,time-slice", "--bin slices"),
+    ("fence,processor-time", "--bin usage"),
+    ("fence,count,embassy", "--bin embassy_users"),
 ];
 
 /// The sets of features that clippy reads.
-const LINTED: [&str; 4] = ["", "count,fence,embassy", "processor-time", "time-slice"];
-
-/// The features of tandem that its tests on the host need.
-const TESTED: &str = "embassy-time,embedded-hal";
-
-/// Packs tandem as for the registry, and builds the package. (The long test packs all crates.)
-const PUBLISH: [&str; 7] =
-    ["cargo", "publish", "--package", "tandem", "--dry-run", "--locked", "--allow-dirty"];
+const LINTED: [&str; 4] = ["none", "count,fence,embassy", "processor-time", "time-slice"];
 
 /// A package of tandem's examples.
 struct Examples {
     package: &'static str,
     triple: &'static str,
-    /// The arguments of each run of clippy.
-    lints: &'static [&'static [&'static str]],
+    /// The options of each run of clippy.
+    lints: &'static [&'static str],
     names: &'static [&'static str],
 }
 
@@ -311,258 +252,335 @@ const EXAMPLES: [Examples; 3] = [
         package: "tandem-stm32f4",
         triple: "thumbv7em-none-eabihf",
         lints: &[
-            &["--features", "qemu"],
-            &["--features", "qemu,embassy,defmt", "--bin", "embassy", "--bin", "log"],
-            &["--features", "qemu,usage", "--bin", "usage"],
+            "--features qemu",
+            "--features qemu,embassy,defmt --bin embassy --bin log",
+            "--features qemu,usage --bin usage",
         ],
         names: &["blinky", "readme", "guide", "rs485", "sensor", "embassy", "log", "usage"],
     },
     Examples {
         package: "tandem-nrf52",
         triple: "thumbv6m-none-eabi",
-        lints: &[&[]],
+        lints: &[""],
         names: &["nrf52", "microbit"],
     },
     Examples {
         package: "tandem-rp2040",
         triple: "thumbv6m-none-eabi",
-        lints: &[&[]],
+        lints: &[""],
         names: &["rp2040"],
     },
 ];
 
-fn tandem(xtask: &str) -> Vec<Step> {
-    let test = ["cargo", "test", "--locked", "--package", "tandem", "--features", TESTED];
+fn tandem() -> Vec<Step> {
     let mut steps = vec![
-        Step::new(Stage::Full, "tandem: tests", &test).lock("dev"),
-        Step::new(Stage::Full, "tandem: Miri", &[xtask, "step", "miri"]).lock("miri"),
-        Step::new(Stage::Full, "tandem: publishable", &PUBLISH).lock("dev"),
+        Step::new(
+            Full,
+            "tandem: tests",
+            "cargo test --locked --package tandem --features embassy-time,embedded-hal",
+        )
+        .lock("dev")
+        .seconds(40),
+        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(200),
+        // Packs tandem as for the registry, and builds the package. (The long test packs all
+        // crates.)
+        Step::new(
+            Full,
+            "tandem: publishable",
+            "cargo publish --package tandem --dry-run --locked --allow-dirty",
+        )
+        .lock("dev"),
     ];
-    CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip, xtask)));
-    steps.push(exempt_interrupts(xtask));
-    steps.push(large_frames(xtask));
-    let c = Step::new(Stage::Full, "tandem: examples in C", &[xtask, "step", "c"]);
-    steps.push(c.after(&["packages"]).lock("firmware"));
-    for Examples { package, triple, lints, names } in EXAMPLES {
-        let clippy = [xtask, "firmware", triple, "clippy", "--locked", "--release", "--package"];
-        let lint = |arguments: &&[&'static str]| {
-            [&clippy[..], &[package], arguments, &["--", "-D", "warnings"]].concat()
+    CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip)));
+    steps.extend([exempt_interrupts(), large_frames()]);
+    let c = Step::new(Full, "tandem: examples in C", "xtask step c");
+    steps.push(c.after(&["packages"]).lock("firmware").seconds(40));
+    steps.extend(EXAMPLES.map(|Examples { package, triple, lints, names }| {
+        let clippy = |options: &&str| {
+            cargo_for(triple, "clippy", package, &format!("--release {options} {DENY}"))
         };
-        let run = |name: &&'static str| vec!["./chronoscope", "example", "tandem", *name];
-        let commands: Vec<_> = lints.iter().map(lint).chain(names.iter().map(run)).collect();
-        let examples = all(Stage::Full, format!("tandem: examples, {package}"), &commands);
-        steps.push(examples.after(&["packages"]).lock("firmware"));
-    }
-    steps
-}
-
-/// With the feature `basepri`, urgent interrupts are never delayed. (The long test runs the other
-/// images with that feature, too, in a build folder of their own.)
-fn exempt_interrupts(xtask: &str) -> Step {
-    let chip = &CHIPS[0];
-    let build = [xtask, "step", "chip", chip.name, "build", "fence,count,basepri"];
-    let build = [&build[..], &["--profile", "checked", "--bin", "exempt"]].concat();
-    let refused = "task director: a handler more urgent than the kernel masks has called it";
-    let run = [xtask, "step", "emulate", chip.name, "checked/exempt", "fails with", refused];
-    let name = format!("tandem: interrupts that BASEPRI does not mask on {}", chip.name);
-    all(Stage::Full, name, &[build, run.to_vec()]).after(&[chip.built]).lock("firmware")
-}
-
-/// With the feature `guard-256`, a frame of 200 bytes does not pass over a guard.
-fn large_frames(xtask: &str) -> Step {
-    let of_chip = |name: &'static str| {
-        let build = [xtask, "step", "chip", name, "build", "fence,guard-256"];
-        let build = [&build[..], &["--profile", "checked", "--bin", "large_frame"]].concat();
-        let run = [xtask, "step", "emulate", name, "checked/large_frame", "fails with"];
-        [build, [&run[..], &["stack overflow in task deep"]].concat()]
-    };
-    let commands = ["cortex-m4", "rv32"].map(of_chip).concat();
-    let step = all(Stage::Full, "tandem: frames larger than 32 bytes".to_owned(), &commands);
-    step.after(&["packages"]).lock("firmware")
-}
-
-/// tandem's own images on a chip. Of a chip that is not a main one, the full test runs those of
-/// [`HARD`]; the rest takes the time that it saves.
-fn tandem_on(chip: &'static Chip, xtask: &str) -> Vec<Step> {
-    let Chip { name, built, .. } = *chip;
-    let rest = if chip.is_main { Stage::Full } else { Stage::Long };
-    let first_stage = if chip.is_variant { Stage::Long } else { Stage::Full };
-    let cargo = |command, features| vec![xtask, "step", "chip", name, command, features];
-    let build = |(features, only): (&'static str, &[&'static str])| {
-        [cargo("build", features), vec!["--profile", "checked"], only.to_vec()].concat()
-    };
-    let emulate = [xtask, "step", "emulate", name];
-    let run = |(image, fails): &(&'static str, &[&'static str])| {
-        [&emulate[..], &[*image], fails].concat()
-    };
-    let applies =
-        |image: &&(&'static str, &'static [&'static str])| !chip.without.contains(&image.0);
-    let is_hard = |(image, _): &(&str, &[&str])| HARD.contains(image);
-    let (hard, others): (Vec<_>, Vec<_>) =
-        IMAGES.iter().filter(applies).partition(|image| is_hard(image));
-    let mut steps = Vec::new();
-    let mut add =
-        |step: Step, after: &'static str, lock| steps.push(step.after(&[after]).lock(lock));
-    // Where only some images are built for the full test, the long one builds the others later.
-    let bins: Vec<&str> =
-        HARD.iter().flat_map(|image| ["--bin", image.trim_start_matches("checked/")]).collect();
-    let first =
-        if chip.is_main { BUILDS.map(build).to_vec() } else { vec![build((BUILDS[0].0, &bins))] };
-    add(all(first_stage, built.to_owned(), &first), "packages", "firmware");
-    let images: Vec<_> = hard.into_iter().map(run).collect();
-    add(all(first_stage, format!("tandem: hard tests on {name}"), &images), built, "");
-    let images: Vec<_> = others.into_iter().map(run).collect();
-    let builds = if chip.is_main { Vec::new() } else { BUILDS.map(build).to_vec() };
-    let images = [builds, images].concat();
-    let lock = if chip.is_main { "" } else { "firmware" };
-    add(all(rest, format!("tandem: other images on {name}"), &images), built, lock);
-    let soak = if chip.is_main { vec![] } else { vec![build((BUILDS[0].0, &["--bin", "soak"]))] };
-    let soak = [soak, vec![[&emulate[..], &["checked/soak"]].concat()]].concat();
-    add(all(rest, format!("tandem: soak on {name}"), &soak), built, lock);
-    if chip.is_main {
-        let twice = [xtask, "step", "soak twice", name];
-        add(Step::new(Stage::Long, format!("tandem: two soaks on {name}"), &twice), built, "");
-        let cargo = |command| [xtask, "firmware", chip.triple, command, "--locked", "--package"];
-        let c = [
-            [&cargo("clippy")[..], &["tandem-c", "--release", "--", "-D", "warnings"]].concat(),
-            [&cargo("build")[..], &["tandem-c", "--release"]].concat(),
-        ];
-        let c = all(Stage::Full, format!("tandem: library for C on {name}"), &c);
-        add(c, "packages", "firmware");
-    }
-    let clippy =
-        LINTED.map(|features| [cargo("clippy", features), vec!["--", "-D", "warnings"]].concat());
-    add(all(rest, format!("tandem: clippy for {name}"), &clippy), "packages", "firmware");
-    let release = |command, features, bin| {
-        [cargo(command, features), vec!["--release", "--bin", bin]].concat()
-    };
-    let is_by_hand = name == "cortex-m4";
-    let slices = [release("build", "time-slice", "benchmark"), vec![xtask, "step", "costs", name]];
-    let by_hand = [
-        [release("clippy", "layout", "by_hand"), vec!["--", "-D", "warnings"]].concat(),
-        release("build", "layout", "by_hand"),
-    ];
-    let first = if is_by_hand { [by_hand, slices].concat() } else { Vec::new() };
-    let costs = [
-        [cargo("build", ""), vec!["--release"]].concat(),
-        vec![xtask, "step", "costs", name],
-        vec![xtask, "step", "sizes", name],
-    ];
-    let costs = [first, costs.to_vec()].concat();
-    add(all(rest, format!("tandem: costs on {name}"), &costs), "packages", "firmware");
+        let run = |name: &&str| format!("./chronoscope example tandem {name}");
+        let commands = lints.iter().map(clippy).chain(names.iter().map(run));
+        let step = several(Full, format!("tandem: examples, {package}"), commands);
+        step.after(&["packages"]).lock("firmware").seconds(60)
+    }));
     steps
 }
 
 /// A step of several commands.
-fn all(stage: Stage, name: String, commands: &[Vec<&str>]) -> Step {
-    let commands = commands.iter().map(|command| words(command)).collect();
-    Step { commands, ..Step::new(stage, name, &[]) }
+fn several(stage: Stage, name: String, commands: impl IntoIterator<Item = String>) -> Step {
+    let mut commands = commands.into_iter();
+    let first = commands.next().expect("a step has a command");
+    Step::new(stage, name, &first).then_all(commands)
 }
 
-/// Test programs: the name, the steps that must have passed before, and the cores it keeps busy.
-const TESTS: [(&str, &[&str], usize); 8] = [
-    ("chips", &["packages", "firmware", "bench board", "labgrid"], 2),
-    ("guests", &["packages", "SciPy", "firmware"], 2),
-    ("browser", &["packages", "firmware"], 2),
-    ("files", &["packages", "SciPy"], 2),
-    ("host", &[], 2),
-    ("faults", &[], 2),
-    ("small_port", &[], 1),
-    ("timing", &[], 2),
+/// Cargo's command for tandem's images on a chip.
+fn build_on(chip: &str, command: &str, features: &str, options: &str) -> String {
+    format!("xtask step chip {chip} {command} {features} {options}")
+}
+
+fn emulate(chip: &str, image: &str, failure: &str) -> String {
+    let fails = if failure.is_empty() { "" } else { " fails with " };
+    format!("xtask step emulate {chip} {image}{fails}{failure}")
+}
+
+/// With the feature `basepri`, urgent interrupts are never delayed. (The long test runs the other
+/// images with that feature, too, in a build folder of their own.)
+fn exempt_interrupts() -> Step {
+    let chip = &CHIPS[0];
+    let refused = "task director: a handler more urgent than the kernel masks has called it";
+    let commands = [
+        build_on(chip.name, "build", "fence,count,basepri", "--profile checked --bin exempt"),
+        emulate(chip.name, "checked/exempt", refused),
+    ];
+    let name = format!("tandem: interrupts that BASEPRI does not mask on {}", chip.name);
+    several(Full, name, commands).after(&[chip.built]).lock("firmware")
+}
+
+/// With the feature `guard-256`, a frame of 200 bytes does not pass over a guard.
+fn large_frames() -> Step {
+    let commands = ["cortex-m4", "rv32"].map(|chip| {
+        let build =
+            build_on(chip, "build", "fence,guard-256", "--profile checked --bin large_frame");
+        [build, emulate(chip, "checked/large_frame", "stack overflow in task deep")]
+    });
+    let step = several(Full, "tandem: frames larger than 32 bytes".to_owned(), commands.concat());
+    step.after(&["packages"]).lock("firmware")
+}
+
+/// tandem's own images on a chip. Of a chip that is not a main one, the full test runs the images
+/// of [`HARD`]; the rest takes the time that it saves.
+fn tandem_on(chip: &'static Chip) -> Vec<Step> {
+    let Chip { name, built, is_main, .. } = *chip;
+    let rest = if is_main { Full } else { Long };
+    let first_stage = if chip.is_variant { Long } else { Full };
+    let build = |features: &str, bins: &str| {
+        build_on(name, "build", features, &format!("--profile checked {bins}"))
+    };
+    let builds = BUILDS.map(|(features, bins)| build(features, bins));
+    let applies = |image: &&(&str, &str)| !chip.without.contains(&image.0);
+    let (hard, others): (Vec<_>, Vec<_>) =
+        IMAGES.iter().filter(applies).partition(|(image, _)| HARD.contains(image));
+    let run = |(image, failure): &(&str, &str)| emulate(name, image, failure);
+    // Where the full test builds only some images, the long one builds the others later.
+    let bins = HARD.map(|image| image.replace("checked/", "--bin ")).join(" ");
+    let first = if is_main { builds.to_vec() } else { vec![build(BUILDS[0].0, &bins)] };
+    let later = |commands: &[String]| if is_main { Vec::new() } else { commands.to_vec() };
+    let lock = if is_main { "" } else { "firmware" };
+    let on = |stage, text: &str, commands: Vec<String>, lock| {
+        several(stage, format!("tandem: {text} {name}"), commands).after(&[built]).lock(lock)
+    };
+    let others = [later(&builds), others.into_iter().map(run).collect()].concat();
+    let soak = build(BUILDS[0].0, "--bin soak");
+    let soak = [later(&[soak]), vec![emulate(name, "checked/soak", "")]].concat();
+    let mut steps = vec![
+        several(first_stage, built.to_owned(), first)
+            .after(&["packages"])
+            .lock("firmware")
+            .seconds(30),
+        on(first_stage, "hard tests on", hard.into_iter().map(run).collect(), ""),
+        on(rest, "other images on", others, lock).seconds(20),
+        on(rest, "soak on", soak, lock).seconds(60),
+    ];
+    let prepared = |stage, text: &str, commands: Vec<String>| {
+        let step = several(stage, format!("tandem: {text} {name}"), commands);
+        step.after(&["packages"]).lock("firmware")
+    };
+    if is_main {
+        let twice = format!("xtask step soak-twice {name}");
+        steps.push(on(Long, "two soaks on", vec![twice], ""));
+        let cargo =
+            |command, end| cargo_for(chip.triple, command, "tandem-c", &format!("--release {end}"));
+        steps.push(prepared(
+            Full,
+            "library for C on",
+            vec![cargo("clippy", DENY), cargo("build", "")],
+        ));
+    }
+    let lints = LINTED.map(|features| build_on(name, "clippy", features, DENY));
+    steps.push(prepared(rest, "clippy for", lints.to_vec()).seconds(20));
+    let costs = COSTS.iter().filter(|row| row.0.is_empty() || row.0 == name);
+    let costs = costs.map(|(_, command)| command.replace("CHIP", name)).collect();
+    steps.push(prepared(rest, "costs on", costs).seconds(40));
+    steps
+}
+
+/// The commands that measure tandem's costs on a chip, whose name replaces `CHIP`. A row with a
+/// chip belongs to that chip alone.
+const COSTS: [(&str, &str); 7] = [
+    ("cortex-m4", "xtask step chip CHIP clippy layout --release --bin by_hand -- -D warnings"),
+    ("cortex-m4", "xtask step chip CHIP build layout --release --bin by_hand"),
+    ("cortex-m4", "xtask step chip CHIP build time-slice --release --bin benchmark"),
+    ("cortex-m4", "xtask step costs CHIP"),
+    ("", "xtask step chip CHIP build none --release"),
+    ("", "xtask step costs CHIP"),
+    ("", "xtask step sizes CHIP"),
 ];
 
-fn tests(filters: &[String]) -> Result<Vec<Step>> {
+/// A row of the table of tests.
+struct Test {
+    stage: Stage,
+    name: &'static str,
+    /// Cargo's arguments that select tests, and behind ` -- ` the options of the test program.
+    arguments: &'static str,
+    /// The steps that must have passed before, in addition to the one that builds the tests.
+    after: &'static [&'static str],
+    cores: usize,
+    seconds: u32,
+    variable: Option<(&'static str, &'static str)>,
+}
+
+const fn test(name: &'static str, arguments: &'static str, after: &'static [&'static str]) -> Test {
+    Test { stage: Full, name, arguments, after, cores: 1, seconds: 30, variable: None }
+}
+
+/// The steps that prepare every target.
+const TARGETS: &[&str] = &["program", "packages", "firmware", "bench board", "labgrid"];
+
+/// Fifty times the usual number of random cases.
+const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
+
+const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
+
+const TESTS: [Test; 18] = [
+    test("tests: examples in comments", "--doc", &[]),
+    test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
+    Test { seconds: 240, ..test("tests: chips", "--test chips", TARGETS) },
+    Test {
+        seconds: 180,
+        ..test("tests: guests", "--test guests", &["program", "packages", "SciPy", "firmware"])
+    },
+    Test {
+        seconds: 60,
+        ..test("tests: browser", "--test browser", &["program", "packages", "firmware"])
+    },
+    Test { seconds: 60, ..test("tests: files", "--test files", &["program", "packages", "SciPy"]) },
+    Test { cores: ALL, ..test("tests: host", "--test host", &["program"]) },
+    Test { cores: ALL, ..test("tests: faults", "--test faults", &["program"]) },
+    test("tests: small_port", "--test small_port", &["program"]),
+    Test { cores: ALL, ..test("tests: timing", "--test timing", &["program"]) },
+    Test {
+        stage: Long,
+        cores: ALL,
+        variable: ROUNDS,
+        ..test("tests: 200 interrupts, host", "--test host interrupts -- --nocapture", TARGETS)
+    },
+    Test {
+        stage: Long,
+        cores: ALL,
+        variable: ROUNDS,
+        ..test("tests: 200 interrupts, chips", "--test chips interrupts -- --nocapture", TARGETS)
+    },
+    Test {
+        stage: Long,
+        ..test("tests: a tutorial", "--test chips tutorials -- --ignored", TARGETS)
+    },
+    Test {
+        stage: Long,
+        ..test("tests: bare system", "--test chips package -- --ignored", TARGETS)
+    },
+    Test {
+        stage: Long,
+        ..test("tests: a study on Slurm", "--test chips slurm -- --ignored", TARGETS)
+    },
+    Test { stage: Long, variable: EFFORT, ..test("tests: long fuzzing", "--test files fuzz", &[]) },
+    Test {
+        stage: Long,
+        variable: EFFORT,
+        ..test(
+            "tests: 8 writers, 200 runs each",
+            "--test files many_writers -- --nocapture",
+            &["packages"],
+        )
+    },
+    Test {
+        stage: Long,
+        variable: EFFORT,
+        ..test("tests: 10,000,000 system calls", "--test chips hostile", &[])
+    },
+];
+
+/// Paths below the build folder that the tests read from their environment.
+const VARIABLES: [(&str, &str); 4] = [
+    ("CHRONOSCOPE_TEST_PROGRAM", "release/chronoscope"),
+    ("CHRONOSCOPE_TEST_PYTHON", "venv/bin/python"),
+    ("CHRONOSCOPE_TEST_LABGRID", "labgrid/bin"),
+    ("CHRONOSCOPE_SCIPY_FIGURES", "scipy_figures.json"),
+];
+
+fn tests(filters: &[&str]) -> Result<Vec<Step>> {
     let target = target()?;
     let file = |name: &str| target.join(name).display().to_string();
-    let build = cargo_test(&["--tests", "--no-run"], &[]);
-    let build = Step::new(Stage::Full, "test programs", &build).lock("dev");
-    let documents = cargo_test(&["--doc"], filters);
-    let documents = Step::new(Stage::Full, "tests: examples in comments", &documents).lock("dev");
-    let mut scipy = cargo_test(&["--test", "scipy", "--test", "properties"], filters);
-    scipy.extend(["--", "--include-ignored"]);
-    let scipy = Step::new(Stage::Full, "tests: statistics", &scipy).after(&["SciPy"]);
-    let mut steps = vec![build, documents, scipy];
-    steps.extend(TESTS.map(|(name, after, cores)| {
-        let test = cargo_test(&["--test", name], filters);
-        let step = Step::new(Stage::Full, format!("tests: {name}"), &test);
-        step.after(&["program"]).after(after).cores(cores)
+    let build = Step::new(Full, "test programs", &cargo_test("--tests --no-run"));
+    let site = Step::new(Full, "documentation site", "xtask site").arguments(&[&file("site")]);
+    let publish = "cargo publish --workspace --dry-run --allow-dirty --locked";
+    let mut steps = vec![
+        build.lock("dev").seconds(60),
+        site.after(&["packages"]),
+        Step::new(Long, "crates that can be published", publish).lock("dev"),
+    ];
+    steps.extend(TESTS.iter().map(|test| {
+        let (selection, options) =
+            test.arguments.split_once(" -- ").unwrap_or((test.arguments, ""));
+        let mut step = Step::new(test.stage, test.name, &cargo_test(selection));
+        if test.stage == Full {
+            step = step.arguments(filters);
+        }
+        if !options.is_empty() {
+            step = step.arguments(&["--"]).arguments(&options.split(' ').collect::<Vec<_>>());
+        }
+        for (name, path) in VARIABLES {
+            step = step.variable(name, file(path));
+        }
+        step.environment.extend(test.variable.map(|(name, value)| (name, value.to_owned())));
+        // Cargo compiles examples, and only runs the other tests.
+        let lock = if selection == "--doc" { "dev" } else { "" };
+        let step = step.after(&["test programs"]).after(test.after).lock(lock);
+        step.cores(test.cores).seconds(test.seconds)
     }));
-    let interrupts = ["host", "chips"].map(|name| {
-        let test = [&cargo_test(&["--test", name], &[])[..], &["interrupts", "--", "--nocapture"]];
-        let step = Step::new(Stage::Long, format!("tests: 200 interrupts, {name}"), &test.concat());
-        let mut step = step.after(&["program", "firmware"]).cores(2);
-        step.environment.insert("CHRONOSCOPE_TEST_ROUNDS", "200".to_owned());
-        step
-    });
-    steps.extend(interrupts);
-    let site = target.join("site").display().to_string();
-    let xtask = env::current_exe()?.display().to_string();
-    let site = Step::new(Stage::Full, "documentation site", &[&xtask, "site", &site]);
-    steps.push(site.after(&["packages"]));
-    for (name, filter) in [
-        ("tests: a tutorial", "tutorials"),
-        ("tests: bare system", "package"),
-        ("tests: a study on Slurm", "slurm"),
-    ] {
-        let test = ["--test", "chips", filter, "--", "--ignored"];
-        let step = Step::new(Stage::Long, name, &cargo_test(&test, &[]));
-        steps.push(step.after(&["program", "packages", "firmware", "bench board"]).cores(2));
-    }
-    let publish = ["cargo", "publish", "--workspace", "--dry-run", "--allow-dirty", "--locked"];
-    steps.push(Step::new(Stage::Long, "crates that can be published", &publish).lock("dev"));
-    let fuzz = cargo_test(&["--test", "files", "fuzz"], &[]);
-    let mut fuzz = Step::new(Stage::Long, "tests: long fuzzing", &fuzz);
-    fuzz.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
-    steps.push(fuzz);
-    let writers = ["--test", "files", "many_writers", "--", "--nocapture"];
-    let mut writers =
-        Step::new(Stage::Long, "tests: 8 writers, 200 runs each", &cargo_test(&writers, &[]));
-    writers.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
-    steps.push(writers.after(&["packages"]));
-    let calls = cargo_test(&["--test", "chips", "hostile"], &[]);
-    let mut calls = Step::new(Stage::Long, "tests: 10,000,000 system calls", &calls);
-    calls.environment.insert("CHRONOSCOPE_TEST_EFFORT", "50".to_owned());
-    steps.push(calls);
-    for step in steps.iter_mut().filter(|step| step.name.starts_with("tests: ")) {
-        step.after.push("test programs");
-        step.environment.extend([
-            ("CHRONOSCOPE_TEST_PROGRAM", file("release/chronoscope")),
-            ("CHRONOSCOPE_TEST_PYTHON", file("venv/bin/python")),
-            ("CHRONOSCOPE_TEST_LABGRID", file("labgrid/bin")),
-            ("CHRONOSCOPE_SCIPY_FIGURES", file("scipy_figures.json")),
-        ]);
-    }
     Ok(steps)
 }
 
-/// The studies, and the exit statuses with which each ends when nothing is wrong: 2 and 4 where
-/// figures depend on the machine's neighbours or permissions, which may cost a limit or evidence.
-const STUDIES: [(&str, &[&str]); 11] = [
-    ("quick", &["0", "4"]),
-    ("microcontrollers", &["0"]),
-    ("p1-embassy-preempt", &["0", "4"]),
-    ("p2-tornado", &["0", "4"]),
-    ("p3-binder", &["0", "2", "4"]),
-    ("p4-linux-rt", &["0", "4"]),
-    ("p5-four-kernels", &["0", "4"]),
-    ("peers", &["0", "2", "4"]),
-    ("rt-acceptance", &["0", "2", "4"]),
-    ("vm-load", &["0"]),
-    ("vm-peers", &["0"]),
+/// The studies whose runs end with few exit statuses when nothing is wrong. A run of another study
+/// may also miss a limit (2) or lack evidence (4), where its figures depend on the machine's
+/// neighbours or permissions.
+const STEADY_STUDIES: [(&str, &str); 8] = [
+    ("microcontrollers", "0"),
+    ("p1-embassy-preempt", "0 4"),
+    ("p2-tornado", "0 4"),
+    ("p4-linux-rt", "0 4"),
+    ("p5-four-kernels", "0 4"),
+    ("quick", "0 4"),
+    ("vm-load", "0"),
+    ("vm-peers", "0"),
 ];
 
-fn studies(xtask: &str) -> Vec<Step> {
-    let step = |(name, statuses): (&str, &[&str])| {
-        let study = [&[xtask, "step", "study", name], statuses].concat();
-        let step = Step::new(Stage::Long, format!("study: {name}"), &study);
-        step.after(&["program", "packages", "firmware", "bench board"]).cores(2)
+/// The names of the files in `studies/`, in the order of the alphabet.
+fn study_names() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root().join("studies"))? {
+        names.extend(entry?.path().file_stem().and_then(|name| name.to_str()).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn studies() -> Result<Vec<Step>> {
+    let step = |name: String| {
+        let steady = STEADY_STUDIES.iter().find(|(steady, _)| *steady == name);
+        let statuses = steady.map_or("0 2 4", |(_, statuses)| *statuses);
+        let command = format!("xtask step study {name} {statuses}");
+        Step::new(Long, format!("study: {name}"), &command).after(TARGETS).cores(ALL)
     };
-    STUDIES.map(step).into()
+    Ok(study_names()?.into_iter().map(step).collect())
 }
 
 #[cfg(test)]
 mod tests_of_the_table {
-    use std::{collections::BTreeSet, fs, path::Path};
+    use std::{
+        collections::BTreeSet,
+        path::{Path, PathBuf},
+    };
 
     use super::*;
 
@@ -597,11 +615,14 @@ mod tests_of_the_table {
 
     #[test]
     fn every_study_has_a_step() {
-        let entries = fs::read_dir(root().join("studies")).unwrap();
-        let paths = entries.map(|entry| entry.unwrap().path());
-        let studies: BTreeSet<String> =
-            paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-        assert_eq!(studies, STUDIES.map(|(name, _)| name.to_owned()).into());
+        let names = study_names().unwrap();
+        let steps = studies().unwrap();
+        let stepped: Vec<&str> =
+            steps.iter().map(|step| step.name.strip_prefix("study: ").unwrap()).collect();
+        assert!(stepped == names && names.len() > 10, "{names:?}");
+        for (steady, _) in STEADY_STUDIES {
+            assert!(names.iter().any(|name| name == steady), "{steady}");
+        }
     }
 
     #[test]

@@ -47,11 +47,11 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// If a file is malformed, or the files are not of the same export.
     pub fn new(source: &str, files: Vec<(String, R)>) -> Result<Self> {
-        let named = |(name, input): (String, R)| {
+        let open = |(name, input): (String, R)| {
             let context = printable(&name);
             Channel::new(name, input).with_context(|| context)
         };
-        let channels = files.into_iter().map(named).collect::<Result<Vec<_>>>()?;
+        let channels = files.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = channels.first() else { bail!("there is no file of a channel in it") };
         if let Some(other) = channels.iter().find(|other| other.chunk.begin != first.chunk.begin) {
             bail!(

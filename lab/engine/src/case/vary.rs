@@ -7,6 +7,7 @@ use chronoscope_suite::{VARY, vary::Random};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use chronoscope_base::toml_text::word;
+use chronoscope_machine::Request;
 use chronoscope_units::OneLine;
 
 /// The start states of a case's repetitions: `16`, or with a seed of their own `16:7`.
@@ -71,16 +72,16 @@ impl Vary {
         })
     }
 
-    /// The words that the request of a repetition has besides the case's: ` vary=SEED`. Empty with
-    /// one state.
-    pub fn words(self, repetition: usize) -> String {
+    /// The request of a repetition, counted from 0: `request` with the seed of the start state, or
+    /// unchanged with one state.
+    pub fn applied_to(self, request: Request, repetition: usize) -> Request {
         if !self.varies() {
-            return String::new();
+            return request;
         }
         let state = (repetition % self.states()) as u64;
         let mut random = Random::new(u64::from(self.seed) << 32 | state);
         // A seed of 0 would be no state.
-        format!(" {}={}", VARY.name, (random.draw() >> 32).max(1))
+        request.with(VARY.name, (random.draw() >> 32).max(1))
     }
 }
 
@@ -135,6 +136,11 @@ mod tests {
         text.parse().unwrap()
     }
 
+    /// The words that a repetition's request has besides the case's.
+    fn words(vary: Vary, repetition: usize) -> String {
+        vary.applied_to(Request::new(""), repetition).to_string()
+    }
+
     #[test]
     fn states_are_read_and_written() {
         for text in ["1", "16", "1000", "16:7", "2:0", "2:4294967295"] {
@@ -150,16 +156,16 @@ mod tests {
 
     #[test]
     fn a_state_is_the_same_in_every_round_and_unlike_the_others() {
-        assert_eq!(Vary::default().words(3), "");
-        assert_eq!(vary("1:9").words(0), "");
-        let words: Vec<String> = (0..2000).map(|place| vary("1000").words(place)).collect();
-        assert_eq!(words[..1000], words[1000..]);
-        assert_eq!(words[..1000].iter().collect::<BTreeSet<_>>().len(), 1000);
-        assert_ne!(vary("16").words(0), vary("16:2").words(0));
+        assert_eq!(words(Vary::default(), 3), "");
+        assert_eq!(words(vary("1:9"), 0), "");
+        let all: Vec<String> = (0..2000).map(|place| words(vary("1000"), place)).collect();
+        assert_eq!(all[..1000], all[1000..]);
+        assert_eq!(all[..1000].iter().collect::<BTreeSet<_>>().len(), 1000);
+        assert_ne!(words(vary("16"), 0), words(vary("16:2"), 0));
         // States do not depend on how many there are.
-        assert_eq!(vary("16").words(3), vary("4").words(3));
+        assert_eq!(words(vary("16"), 3), words(vary("4"), 3));
         // Published figures depend on the seeds, so the seeds must not change.
-        assert_eq!(vary("2").words(0), " vary=3291240986");
+        assert_eq!(words(vary("2"), 0), " vary=3291240986");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{sync::atomic::AtomicBool, time::Duration};
 use chronoscope_suite::wire::Record;
 
 use crate::stream::Decoder;
-use chronoscope_machine::{Machine, Start, host::Host};
+use chronoscope_machine::{Machine, Request, Start, host::Host};
 
 /// The port's figures, or the reason why there are none.
 pub struct Answer {
@@ -14,6 +14,7 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The figure with a name, or the reason why there is none.
     pub fn figure(&self, name: &str) -> Result<f64, String> {
         let figures = self.figures.as_ref().map_err(Clone::clone)?;
         let found = figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
@@ -21,7 +22,7 @@ impl Answer {
     }
 
     #[cfg(test)]
-    pub fn of(figures: &[(&str, f64)]) -> Self {
+    pub fn from_figures(figures: &[(&str, f64)]) -> Self {
         Self {
             figures: Ok(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()),
         }
@@ -35,7 +36,7 @@ pub fn ask(cpu: usize) -> Answer {
     let mut decoder = Decoder::default();
     let mut figures = Vec::new();
     let never = AtomicBool::new(false);
-    let request = format!("doctor cpu={cpu}");
+    let request = Request::new("doctor").with("cpu", cpu);
     let start = Start { request: &request, limit: Duration::from_secs(10).into(), stop: &never };
     let outcome = Host.run(&start, &mut |bytes| {
         decoder.feed(bytes, &mut |record| {

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::{case::Case, journal::CaseForm, journal::PeerForm, study::Peer, study::Study};
 use chronoscope_base::digest::sha256;
-use chronoscope_machine as machine;
-use chronoscope_run::Shard;
+use chronoscope_machine::Machines;
+use chronoscope_run::{Label, Shard};
 use chronoscope_units::OneLine;
 
 /// The most shards of a plan.
@@ -20,6 +20,7 @@ const MOST: usize = 10_000;
 pub struct Number {
     /// From 1 to `of`.
     pub number: usize,
+    /// The number of shards.
     pub of: usize,
 }
 
@@ -42,10 +43,13 @@ impl FromStr for Number {
 pub struct Plan {
     /// The study's name; empty for experiments of the command line.
     pub study: OneLine,
+    /// The study's question.
     pub title: OneLine,
     /// The SHA-256 of everything that the plan asks for, in hexadecimal.
     pub plan: String,
+    /// A row for each case.
     pub cases: Vec<Row>,
+    /// A row for each peer.
     pub peers: Vec<Row>,
 }
 
@@ -58,9 +62,12 @@ pub struct Row {
     /// The peer's name; left out for a case.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// The experiment's name.
     pub experiment: String,
+    /// The kernel and the machine.
     pub target: String,
-    pub label: String,
+    /// The parameters that distinguish the case from others of its experiment.
+    pub label: Label,
     /// The number of repetitions, or pairs.
     pub repeat: usize,
     /// The time in seconds that a repetition is expected to take on the target, without set-up.
@@ -71,8 +78,8 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(name: &str, case: &Case, repeat: usize) -> Result<Self> {
-        let slowness = machine::find(&case.target)?.slowness();
+    fn new(machines: &Machines, name: &str, case: &Case, repeat: usize) -> Result<Self> {
+        let slowness = machines.describe(&case.target)?.properties.slowness;
         Ok(Self {
             key: sha256(format!("{name} {}", case.key()).trim_start().as_bytes())[..16].to_owned(),
             name: name.to_owned(),
@@ -98,14 +105,15 @@ impl Plan {
     ///
     /// # Errors
     /// A target does not exist.
-    pub fn of(
+    pub fn new(
+        machines: &Machines,
         study: &Study,
         cases: &[Case],
         peers: &[Peer],
         forms: &[PeerForm],
         keep_samples: bool,
     ) -> Result<Self> {
-        let case_forms: Vec<CaseForm> = cases.iter().map(CaseForm::of).collect();
+        let case_forms: Vec<CaseForm> = cases.iter().map(CaseForm::new).collect();
         let answering = (&study.answering, keep_samples);
         let all = (&study.name, &study.title, &study.notes, answering, case_forms, forms);
         Ok(Self {
@@ -114,12 +122,12 @@ impl Plan {
             plan: sha256(&serde_json::to_vec(&all)?),
             cases: cases
                 .iter()
-                .map(|case| Row::of("", case, case.repeat))
+                .map(|case| Row::new(machines, "", case, case.repeat))
                 .collect::<Result<_>>()?,
             peers: peers
                 .iter()
                 .zip(forms)
-                .map(|(peer, form)| Row::of(&form.result.name, &peer.case, form.repeat))
+                .map(|(peer, form)| Row::new(machines, &form.result.name, &peer.case, form.repeat))
                 .collect::<Result<_>>()?,
         })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{study, study::Overrides, study::Study};
+use chronoscope_machine::Machines;
 use chronoscope_run::{Clock, Domain, Run, Shard, sample};
 
 fn study() -> Study {
@@ -20,8 +21,8 @@ fn study() -> Study {
 }
 
 fn plan(study: &Study, overrides: &Overrides) -> Plan {
-    let (cases, peers) = study.plan(overrides).unwrap();
-    Plan::of(study, &cases, &peers, &[], false).unwrap()
+    let (cases, peers) = study.plan(&Machines::default(), overrides).unwrap();
+    Plan::new(&Machines::default(), study, &cases, &peers, &[], false).unwrap()
 }
 
 #[test]
@@ -59,9 +60,9 @@ fn every_case_is_in_one_shard_and_stays_there() {
 
 #[test]
 fn the_key_of_a_case_is_that_of_its_result() {
-    let (cases, _) = study().plan(&Overrides::default()).unwrap();
+    let (cases, _) = study().plan(&Machines::default(), &Overrides::default()).unwrap();
     for case in &cases {
-        let result = crate::observation::Observation::new(case, false).finish(case);
+        let result = crate::observation::Observation::new(case, false).finish(case).judged();
         assert_eq!(case.key(), result.key());
     }
 }

@@ -10,6 +10,7 @@ use std::{
 
 use super::*;
 use crate::{case::Plan, case::Settings, case::expand, case::experiment};
+use chronoscope_machine::Machines;
 use chronoscope_run::{Context, SCHEMA};
 
 /// A store's folder, removed on drop.
@@ -52,7 +53,8 @@ impl Drop for Place {
 fn header() -> Header {
     let target = "linux@host".parse().unwrap();
     let spec = experiment("switch").unwrap();
-    let cases = expand(spec, &target, &Settings::new(), &Plan::default()).unwrap();
+    let cases =
+        expand(&Machines::default(), spec, &target, &Settings::new(), &Plan::default()).unwrap();
     Header {
         schema: SCHEMA,
         context: Context { date: "2026-01-31T12:00:00Z".into(), ..Context::default() },
@@ -61,7 +63,7 @@ fn header() -> Header {
         notes: "".into(),
         answering: None,
         keep_samples: false,
-        cases: cases.iter().map(CaseForm::of).collect(),
+        cases: cases.iter().map(CaseForm::new).collect(),
         peers: Vec::new(),
     }
 }

@@ -117,7 +117,7 @@ mod tests {
             in_ticks(&[Pulse { at: 0, width: 603 }], 20, Tick::NANOSECOND, 84_000_000).unwrap();
         assert_eq!(rounded, [Sample { gap: 0, value: 31 }]);
         let cycles =
-            in_ticks(&pulses, 600, Tick::of_hertz(84_000_000).unwrap(), 84_000_000).unwrap();
+            in_ticks(&pulses, 600, Tick::from_hertz(84_000_000).unwrap(), 84_000_000).unwrap();
         assert_eq!(cycles, [Sample { gap: 0, value: 0 }, Sample { gap: 1000, value: 12 }]);
         assert!(in_ticks(&pulses, 601, Tick::NANOSECOND, 1_000_000_000).is_err());
         assert!(

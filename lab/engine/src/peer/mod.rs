@@ -1,16 +1,9 @@
-//! Peers: well-known tools that run next to cases. A tool is one file, which reads the tool's output,
-//! and one row of [`TOOLS`]. This module knows commands and texts, not how a tool is started.
+//! Peers: well-known tools that run next to cases. A tool is one row of [`TOOLS`] and one row of
+//! the formats. This module knows commands and texts, not how a tool is started.
 
-mod cyclicdeadline;
-mod cyclictest;
-mod hackbench;
-mod oslat;
-mod perf_bench_pipe;
-mod pi_stress;
-mod ptsematest;
-mod rt_tests;
-mod rtla_timerlat;
-mod text;
+mod format;
+#[cfg(test)]
+mod test;
 mod tool;
 
 use std::fmt;
@@ -21,44 +14,27 @@ use serde::{Deserialize, Deserializer, de::Error};
 pub use self::tool::{STDOUT, TOOLS, Tool};
 use chronoscope_run::Unit;
 
-/// Reads the output of one tool.
-struct Reader {
-    /// The reader's name in a study: the tool's.
-    name: &'static str,
-    /// The names of all readings that [`read`](Self::read) may return.
-    statistics: &'static [&'static str],
-    /// Parses the tool's output. Fails if a reading that every output has is missing.
-    read: fn(text: &str) -> Result<Vec<Reading>>,
-}
-
 /// The format of a tool's output.
 #[derive(Clone, Copy)]
-pub struct Format(&'static Reader);
+pub struct Format(&'static format::Layout);
 
 /// A number that a peer printed. Times are in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
+    /// The name in a study: `p50`, `irq max`.
     pub name: &'static str,
+    /// Nanoseconds, or a count.
     pub unit: Unit,
+    /// The number, in `unit`.
     pub value: f64,
-    /// The processor of the thread that it belongs to, if the tool has a thread on each.
+    /// The processor of the reading's thread, if the tool has a thread on each.
     pub cpu: Option<usize>,
-}
-
-impl Reading {
-    fn ns(name: &'static str, value: f64) -> Self {
-        Self { name, unit: Unit::Nanoseconds, value, cpu: None }
-    }
-
-    fn count(name: &'static str, value: f64) -> Self {
-        Self { name, unit: Unit::Count, value, cpu: None }
-    }
 }
 
 impl Format {
     /// The names of all readings that the format may yield.
-    pub fn statistics(self) -> &'static [&'static str] {
-        self.0.statistics
+    pub fn statistics(self) -> Vec<&'static str> {
+        self.0.statistics().collect()
     }
 
     /// The readings in a tool's output.
@@ -66,7 +42,7 @@ impl Format {
     /// # Errors
     /// If a reading that every output of the tool has is missing; the message names it.
     pub fn read(self, text: &str) -> Result<Vec<Reading>> {
-        (self.0.read)(text)
+        self.0.read(text)
     }
 }
 

@@ -4,10 +4,7 @@
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values};
 
-use super::{
-    Format, cyclicdeadline, cyclictest, hackbench, oslat, perf_bench_pipe, pi_stress, ptsematest,
-    rtla_timerlat,
-};
+use super::{Format, format};
 use chronoscope_units::words::nearest;
 
 /// The placeholder of the file that a tool writes its JSON to: its standard output.
@@ -17,22 +14,24 @@ pub const STDOUT: &str = "stdout";
 pub struct Tool {
     /// The name in a study.
     pub name: &'static str,
+    /// The program, as `PATH` finds it.
     pub program: &'static str,
     /// The Debian package of the program.
     pub package: &'static str,
+    /// The format of the program's output.
     pub format: Format,
     /// The settings that a study may give; all are whole numbers.
     pub settings: &'static [Parameter],
     /// The tool starts under [`WRAPPER`], because it has no flags of its own for the scheduling
     /// class and the processor.
     is_wrapped: bool,
-    /// The words of the command. Placeholders are the case's parameters, the tool's settings and
-    /// [`STDOUT`]: `{cpu}`, `{loops/2}`.
-    words: &'static [&'static str],
+    /// The words of the command, separated by blanks. Placeholders are the case's parameters, the
+    /// tool's settings and [`STDOUT`]: `{cpu}`, `{loops/2}`.
+    words: &'static str,
 }
 
 /// Sets the scheduling class and the processor of the tool after it.
-const WRAPPER: [&str; 6] = ["chrt", "--fifo", "{priority}", "taskset", "--cpu-list", "{cpu}"];
+const WRAPPER: &str = "chrt --fifo {priority} taskset --cpu-list {cpu}";
 
 /// The tools. A study's `reads` names the format of one.
 pub static TOOLS: &[Tool] = &[
@@ -40,187 +39,116 @@ pub static TOOLS: &[Tool] = &[
         name: "cyclictest",
         program: "cyclictest",
         package: "rt-tests",
-        format: Format(&cyclictest::READER),
+        format: Format(&format::CYCLICTEST),
         settings: &[HISTOGRAM],
         is_wrapped: false,
         // -N (--nsecs): without it every latency is cut to whole µs, half a µs too short on
         // average. --default-system leaves /dev/cpu_dma_latency alone: else cyclictest, and not
         // Chronoscope, forbids deep idle states.
-        words: &[
-            "cyclictest",
-            "--quiet",
-            "--default-system",
-            "--mlockall",
-            "--policy=fifo",
-            "--priority={priority}",
-            "--affinity={cpu}",
-            "--threads={tasks}",
-            "--interval={interval_us}",
-            "--loops={loops}",
-            "--nsecs",
-            "--histogram={histogram_ns}",
-            "--histfile=/dev/null",
-            "--json={stdout}",
-        ],
+        words: "cyclictest --quiet --default-system --mlockall --policy=fifo \
+                --priority={priority} --affinity={cpu} --threads={tasks} \
+                --interval={interval_us} --loops={loops} --nsecs --histogram={histogram_ns} \
+                --histfile=/dev/null --json={stdout}",
     },
     // A thread on each processor, all of one priority and one interval.
     Tool {
         name: "cyclictest --smp",
         program: "cyclictest",
         package: "rt-tests",
-        format: Format(&cyclictest::SMP),
+        format: Format(&format::CYCLICTEST_SMP),
         settings: &[HISTOGRAM],
         is_wrapped: false,
-        words: &[
-            "cyclictest",
-            "--quiet",
-            "--default-system",
-            "--mlockall",
-            "--policy=fifo",
-            "--priority={priority}",
-            "--smp",
-            "--distance=0",
-            "--interval={interval_us}",
-            "--loops={loops}",
-            "--nsecs",
-            "--histogram={histogram_ns}",
-            "--histfile=/dev/null",
-            "--json={stdout}",
-        ],
+        words: "cyclictest --quiet --default-system --mlockall --policy=fifo \
+                --priority={priority} --smp --distance=0 --interval={interval_us} \
+                --loops={loops} --nsecs --histogram={histogram_ns} --histfile=/dev/null \
+                --json={stdout}",
     },
     // It takes three fifths of the interval as runtime, and all of it as deadline and period.
     Tool {
         name: "cyclicdeadline",
         program: "cyclicdeadline",
         package: "rt-tests",
-        format: Format(&cyclicdeadline::READER),
+        format: Format(&format::CYCLICDEADLINE),
         settings: &[SECONDS],
         is_wrapped: false,
-        words: &[
-            "cyclicdeadline",
-            "--quiet",
-            "--threads={tasks}",
-            "--interval={interval_us}",
-            "--duration={seconds}",
-            "--json={stdout}",
-        ],
+        words: "cyclicdeadline --quiet --threads={tasks} --interval={interval_us} \
+                --duration={seconds} --json={stdout}",
     },
     Tool {
         name: "oslat",
         program: "oslat",
         package: "rt-tests",
-        format: Format(&oslat::READER),
+        format: Format(&format::OSLAT),
         settings: &[SECONDS],
         is_wrapped: false,
-        words: &[
-            "oslat",
-            "--quiet",
-            "--zero-omit",
-            "--rtprio={priority}",
-            "--cpu-list={cpu}",
-            "--cpu-main-thread={cpu}",
-            "--duration={seconds}",
-            "--json={stdout}",
-        ],
+        words: "oslat --quiet --zero-omit --rtprio={priority} --cpu-list={cpu} \
+                --cpu-main-thread={cpu} --duration={seconds} --json={stdout}",
     },
-    // The kernel's own tracer, on kernels that have it. Its thread is the kernel's, so that it never
-    // returns to user mode.
+    // The kernel's own tracer, on kernels that have it. Its thread is the kernel's, so that it
+    // never returns to user mode.
     Tool {
         name: "rtla timerlat",
         program: "rtla",
         package: "rtla",
-        format: Format(&rtla_timerlat::READER),
+        format: Format(&format::RTLA_TIMERLAT),
         settings: &[SECONDS, HISTOGRAM],
         is_wrapped: false,
-        words: &[
-            "rtla",
-            "timerlat",
-            "hist",
-            "--nano",
-            "--cpus={cpu}",
-            "--period={interval_us}",
-            "--priority=f:{priority}",
-            "--duration={seconds}s",
-            "--entries={histogram_ns}",
-        ],
+        words: "rtla timerlat hist --nano --cpus={cpu} --period={interval_us} \
+                --priority=f:{priority} --duration={seconds}s --entries={histogram_ns}",
     },
     Tool {
         name: "perf bench sched pipe",
         program: "perf",
         package: "linux-perf",
-        format: Format(&perf_bench_pipe::READER),
+        format: Format(&format::PERF_BENCH_PIPE),
         settings: &[],
         is_wrapped: true,
-        words: &["perf", "bench", "sched", "pipe", "--loop", "{loops/2}"],
+        words: "perf bench sched pipe --loop {loops/2}",
     },
     Tool {
         name: "perf bench sched pipe --threaded",
         program: "perf",
         package: "linux-perf",
-        format: Format(&perf_bench_pipe::READER),
+        format: Format(&format::PERF_BENCH_PIPE),
         settings: &[],
         is_wrapped: true,
-        words: &["perf", "bench", "sched", "pipe", "--threaded", "--loop", "{loops/2}"],
+        words: "perf bench sched pipe --threaded --loop {loops/2}",
     },
     Tool {
         name: "ptsematest",
         program: "ptsematest",
         package: "rt-tests",
-        format: Format(&ptsematest::READER),
+        format: Format(&format::PTSEMATEST),
         settings: &[],
         is_wrapped: false,
-        words: &[
-            "ptsematest",
-            "--quiet",
-            "--affinity={cpu}",
-            "--prio={priority}",
-            "--interval=1",
-            "--loops={loops}",
-            "--json={stdout}",
-        ],
+        words: "ptsematest --quiet --affinity={cpu} --prio={priority} --interval=1 \
+                --loops={loops} --json={stdout}",
     },
     Tool {
         name: "hackbench",
         program: "hackbench",
         package: "rt-tests",
-        format: Format(&hackbench::READER),
+        format: Format(&format::HACKBENCH),
         settings: &[
             number("groups", "", "1", (1, 1000), "groups of senders and receivers"),
             number("fds", "", "1", (1, 1000), "senders of a group, and as many receivers"),
             number("datasize", "bytes", "4", (1, 1 << 20), "size of a message"),
         ],
         is_wrapped: true,
-        words: &[
-            "hackbench",
-            "--threads",
-            "--pipe",
-            "--groups",
-            "{groups}",
-            "--fds",
-            "{fds}",
-            "--datasize",
-            "{datasize}",
-            "--loops",
-            "{loops}",
-        ],
+        words: "hackbench --threads --pipe --groups {groups} --fds {fds} --datasize {datasize} \
+                --loops {loops}",
     },
     Tool {
         name: "pi_stress",
         program: "pi_stress",
         package: "rt-tests",
-        format: Format(&pi_stress::READER),
+        format: Format(&format::PI_STRESS),
         settings: &[
             number("groups", "", "1", (1, 1000), "groups of three threads"),
             number("inversions", "", "2000", (1, 1_000_000_000), "inversions before the end"),
         ],
         is_wrapped: false,
-        words: &[
-            "pi_stress",
-            "--quiet",
-            "--mlockall",
-            "--groups={groups}",
-            "--inversions={inversions}",
-        ],
+        words: "pi_stress --quiet --mlockall --groups={groups} --inversions={inversions}",
     },
 ];
 
@@ -245,7 +173,7 @@ const fn number(
 }
 
 impl Tool {
-    /// The tool of that name.
+    /// Finds the tool of that name.
     ///
     /// # Errors
     /// If it is not in the table; the message gives the nearest name.
@@ -257,13 +185,13 @@ impl Tool {
         })
     }
 
-    /// The words of the command, with placeholders.
+    /// Returns the words of the command, with placeholders.
     pub fn words(&self) -> Vec<&'static str> {
-        let wrapper = if self.is_wrapped { &WRAPPER[..] } else { &[] };
-        [wrapper, self.words].concat()
+        let wrapper = if self.is_wrapped { WRAPPER } else { "" };
+        wrapper.split_whitespace().chain(self.words.split_whitespace()).collect()
     }
 
-    /// All settings with their values: the given ones, else the defaults.
+    /// Returns all settings with their values: the given ones, else the defaults.
     ///
     /// # Errors
     /// If a given name is unknown or a value is out of range.

@@ -16,7 +16,7 @@ use crate::{
     journal::Journal, journal::Pair, journal::PairOutcome, journal::PairValue, journal::PeerForm,
     observation::Observation, peer::Reading, study::Beside, study::Peer,
 };
-use chronoscope_machine::{self as machine, Machine, Program, Start, TargetFailed};
+use chronoscope_machine::{self as machine, Machine, Machines, Program, Start, TargetFailed};
 use chronoscope_run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics};
 use chronoscope_units::OneLine;
 
@@ -29,6 +29,7 @@ pub struct Outcome {
     pub results: Vec<Option<PeerResult>>,
     /// The number of peers that have all their pairs, or that cannot be run.
     pub complete: usize,
+    /// The peers were stopped before their end.
     pub interrupted: bool,
 }
 
@@ -39,13 +40,14 @@ pub struct Outcome {
 /// # Errors
 /// A target does not exist. Failures of single peers are reported in their verdicts.
 pub fn run(
+    machines: &Machines,
     peers: &[Peer],
     forms: &[PeerForm],
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
-    let under_way = peers.iter().zip(forms).map(|(peer, form)| UnderWay::new(peer, form));
+    let under_way = peers.iter().zip(forms).map(|(peer, form)| UnderWay::new(machines, peer, form));
     let mut under_way = under_way.collect::<Result<Vec<_>>>()?;
     while under_way.iter().any(UnderWay::needs_more) && !stop.load(Ordering::Relaxed) {
         for index in 0..under_way.len() {
@@ -53,7 +55,7 @@ pub fn run(
                 continue;
             }
             let works: Vec<_> = under_way.iter().map(UnderWay::work).collect();
-            progress.step(&Step::of(&under_way[index].peer.case, &works));
+            progress.step(&Step::alone(&under_way[index].peer.case, &works));
             under_way[index].pair(index, stop, journal);
         }
     }
@@ -67,15 +69,15 @@ pub fn run(
 
 struct UnderWay<'a> {
     peer: &'a Peer,
-    machine: Box<dyn Machine>,
+    machine: Box<dyn Machine + 'a>,
     tally: PairTally,
 }
 
 impl<'a> UnderWay<'a> {
-    fn new(peer: &'a Peer, form: &PeerForm) -> Result<Self> {
+    fn new(machines: &'a Machines, peer: &'a Peer, form: &PeerForm) -> Result<Self> {
         Ok(Self {
             peer,
-            machine: machine::with_programs(&peer.case.target, &peer.programs())?,
+            machine: machines.open_with_programs(&peer.case.target, &peer.programs())?,
             tally: PairTally::new(form),
         })
     }
@@ -136,7 +138,7 @@ impl<'a> UnderWay<'a> {
         let mut intake = Intake::new(&mut observation);
         let seen = play(self.machine.as_ref(), case, &mut intake, stop, &mut |_| {}, &mut |_| {});
         intake.finish(seen.as_ref().map_err(|error| anyhow!("{error:#}"))).context("ours")?;
-        let result = observation.finish(case);
+        let result = observation.finish(case).judged();
         if result.verdict.status != Status::Pass {
             bail!(
                 "ours is {}: {}",
@@ -182,7 +184,7 @@ pub fn form(peer: &Peer) -> PeerForm {
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
-        label: peer.case.label().into(),
+        label: peer.case.label(),
         pairs: 0,
         statistics: peer.beside.iter().map(unmeasured).collect(),
         note: peer.note.clone(),
@@ -194,9 +196,9 @@ pub fn form(peer: &Peer) -> PeerForm {
 
 /// A peer before its first pair on this machine. Installs its tool if it is a known one and missing;
 /// a peer whose programs are missing then is given up.
-pub fn ready(peer: &Peer) -> PeerForm {
+pub fn ready(machines: &Machines, peer: &Peer) -> PeerForm {
     let form = form(peer);
-    match missing(peer) {
+    match missing(machines, peer) {
         None => form,
         Some(mend) => {
             let verdict = Verdict::new(Status::Error, mend);
@@ -250,8 +252,8 @@ fn value(beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<PairV
     let mut value = PairValue::default();
     let mut units = Vec::new();
     if let Some(statistic) = &beside.ours {
-        let (of_ours, unit) = of_ours(ours, statistic, &beside.series)?;
-        value.ours = Some(of_ours);
+        let (own, unit) = our_value(ours, statistic, &beside.series)?;
+        value.ours = Some(own);
         units.push(unit);
     }
     if let Some(statistic) = &beside.theirs {
@@ -291,7 +293,8 @@ fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
     }
 }
 
-fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
+/// Chronoscope's value of a statistic, with its unit.
+fn our_value(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
     let found = match series {
         [] => statistics(result, statistic, None),
         series => {
@@ -314,9 +317,9 @@ impl Peer {
 
 /// Installs the package of a known tool that is missing. Says which program is missing then, and how
 /// to install it; `None` if all are installed.
-fn missing(peer: &Peer) -> Option<String> {
+fn missing(machines: &Machines, peer: &Peer) -> Option<String> {
     if !machine::is_installed(&peer.tool) {
-        let installed = if peer.is_known { machine::install_peer(&peer.package) } else { Ok(()) };
+        let installed = if peer.is_known { machines.install_peer(&peer.package) } else { Ok(()) };
         let why = installed.err().map_or_else(String::new, |error| format!(" ({error:#})"));
         if !machine::is_installed(&peer.tool) {
             let (tool, package) = (&peer.tool, &peer.package);

@@ -12,11 +12,8 @@ use std::{
 };
 
 use anyhow::bail;
-use chronoscope_suite::{
-    Parameter,
-    wire::{
-        self, Clock, Domain, Evidence, MAX_FRAME, Pin, Record, Sample, Samples, Series, VERSION,
-    },
+use chronoscope_suite::wire::{
+    self, Clock, Domain, Evidence, MAX_FRAME, Pin, Record, Sample, Samples, Series, VERSION,
 };
 
 use super::*;
@@ -25,7 +22,7 @@ use crate::{
     journal::Header, journal::Pair, journal::PairOutcome, journal::PairValue, journal::PeerForm,
     journal::Unfinished, journal::all,
 };
-use chronoscope_machine::{Recording, Start};
+use chronoscope_machine::{Properties, Recording, Request, Start};
 use chronoscope_run::{Context, Paired, PeerResult, SCHEMA, Status, Verdict};
 
 /// The behaviour of a machine in one repetition.
@@ -58,17 +55,13 @@ struct Scripted {
 }
 
 impl Machine for Scripted {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
-    }
-
-    fn prepare(&self, _: &str, _: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _: &Request, _: &AtomicBool) -> Result<Provenance> {
         if matches!(self.acts.borrow().first(), Some(Act::Unprepared)) {
             bail!("there is no image");
         }
         thread::sleep(self.set_up);
         let identity = BTreeMap::from([("image".to_owned(), "sha256 0123".to_owned())]);
-        Ok(Made { identity, remark: "a scripted machine" })
+        Ok(Provenance { identity, remark: "a scripted machine".to_owned() })
     }
 
     fn run(
@@ -76,7 +69,7 @@ impl Machine for Scripted {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        self.requests.lock().unwrap().push(start.request.to_owned());
+        self.requests.lock().unwrap().push(start.request.to_string());
         let act = self.acts.borrow_mut().remove(0);
         let mut send = |bytes: &[u8]| bytes.chunks(50).try_for_each(&mut *sink);
         match act {
@@ -185,7 +178,7 @@ impl Drop for Scratch {
 
 /// Runs a repetition of a journal's first case.
 fn repeat(case: &mut UnderWay<'_>, stop: &AtomicBool, journal: &mut Journal) {
-    case.repeat(stop, &mut Tape::alone(&Mutex::new(journal), 0), &mut |_, _| {});
+    case.repeat(stop, &mut Entry::alone(&Mutex::new(journal), 0), &mut |_, _| {});
 }
 
 /// Runs the acts, four repetitions of a case if it comes so far, and returns its result as JSON:
@@ -196,7 +189,9 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
     let target = "linux@host".parse().unwrap();
     let plan = Plan { repeat: 4, deadline: Some(13.0), ..Plan::default() };
     let settings = Settings::from([("tasks".to_owned(), vec!["3".to_owned()])]);
-    let cases = expand(experiment("switch").unwrap(), &target, &settings, &plan).unwrap();
+    let cases =
+        expand(&Machines::default(), experiment("switch").unwrap(), &target, &settings, &plan)
+            .unwrap();
     let header = Header {
         schema: SCHEMA,
         context: Context { date: "2026-01-31T12:00:00Z".into(), ..Context::default() },
@@ -205,7 +200,7 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
         notes: "".into(),
         answering: None,
         keep_samples: true,
-        cases: cases.iter().map(CaseForm::of).collect(),
+        cases: cases.iter().map(CaseForm::new).collect(),
         peers: Vec::new(),
     };
     let stop = Arc::new(AtomicBool::new(false));
@@ -301,16 +296,12 @@ struct Counted {
 }
 
 impl Machine for Counted {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
-    }
-
-    fn prepare(&self, request: &str, stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, request: &Request, stop: &AtomicBool) -> Result<Provenance> {
         self.machine.prepare(request, stop)
     }
 
-    fn shares_the_host(&self) -> bool {
-        self.together.is_some()
+    fn properties(&self) -> Properties {
+        Properties { shares_the_host: self.together.is_some(), ..Properties::default() }
     }
 
     fn run(
@@ -343,7 +334,9 @@ impl Gathering {
         let plan = Plan { repeat: 3, ..Plan::default() };
         let tasks = (2..2 + count).map(|tasks| tasks.to_string()).collect();
         let settings = Settings::from([("tasks".to_owned(), tasks)]);
-        let cases = expand(experiment("switch").unwrap(), &target, &settings, &plan).unwrap();
+        let cases =
+            expand(&Machines::default(), experiment("switch").unwrap(), &target, &settings, &plan)
+                .unwrap();
         assert_eq!(cases.len(), count);
         let header = Header {
             schema: SCHEMA,
@@ -353,14 +346,14 @@ impl Gathering {
             notes: "".into(),
             answering: None,
             keep_samples: true,
-            cases: cases.iter().map(CaseForm::of).collect(),
+            cases: cases.iter().map(CaseForm::new).collect(),
             peers: Vec::new(),
         };
         Self { cases, header, running: Arc::default(), beside: Arc::default() }
     }
 
     /// Runs the cases, of which those with a barrier share the host, and returns the lab's results
-    /// and those of its journal.
+    /// and the journal's.
     fn run(
         &self,
         name: &str,
@@ -446,15 +439,15 @@ fn a_long_stream_takes_the_journal_until_its_end() {
     let gathering = Gathering::new(2);
     let mut journal = Journal::create(&store, &gathering.header).unwrap();
     let shared = Mutex::new(&mut journal);
-    let tape = |place| Tape::beside_others(&shared, place);
-    let mut long = tape(0);
+    let entry = |place| Entry::beside_others(&shared, place);
+    let mut long = entry(0);
     long.begin(Some(MadeForm::default()));
     let piece = vec![7; 1 << 20];
     (0..17).for_each(|_| long.stream(&piece));
     assert!(shared.try_lock().is_err());
     thread::scope(|scope| {
         let short = scope.spawn(|| {
-            let mut short = tape(1);
+            let mut short = entry(1);
             short.begin(Some(MadeForm::default()));
             short.stream(b"short");
             short.end(&Recorded::default());
@@ -484,7 +477,14 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     let set_up = Duration::from_millis(200);
     let target = "linux@host".parse().unwrap();
     let plan = Plan { repeat: 3, ..Plan::default() };
-    let cases = expand(experiment("switch").unwrap(), &target, &Settings::new(), &plan).unwrap();
+    let cases = expand(
+        &Machines::default(),
+        experiment("switch").unwrap(),
+        &target,
+        &Settings::new(),
+        &plan,
+    )
+    .unwrap();
     let acts = RefCell::new(vec![Act::Whole(1, false), Act::Unprepared]);
     let machine =
         Box::new(Scripted { acts, requests: Arc::default(), stop: Arc::default(), set_up });
@@ -498,7 +498,7 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     repeat(&mut case, &AtomicBool::new(false), &mut Journal::none());
     let failed = case.tally.work();
     assert_eq!((failed.left, failed.spent), (0, work.spent));
-    let step = Step::of(&cases[0], &[failed]);
+    let step = Step::alone(&cases[0], &[failed]);
     assert_eq!((step.done, step.left), (1.0, Duration::ZERO));
 }
 
@@ -506,7 +506,8 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
 fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
     let target = "linux@host".parse().unwrap();
     let spec = experiment(experiment_name).unwrap();
-    let case = expand(spec, &target, &Settings::new(), plan).unwrap().remove(0);
+    let case =
+        expand(&Machines::default(), spec, &target, &Settings::new(), plan).unwrap().remove(0);
     let requests = Arc::<Mutex<Vec<String>>>::default();
     let machine = Box::new(Scripted {
         acts: RefCell::new((1..=9).map(|number| Act::Whole(number, false)).collect()),
@@ -514,11 +515,13 @@ fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
         stop: Arc::default(),
         set_up: Duration::ZERO,
     });
-    let mut under_way = UnderWay { tally: Tally::new(&case, false), machine };
-    while under_way.needs_more() {
-        repeat(&mut under_way, &AtomicBool::new(false), &mut Journal::none());
-    }
-    let result = under_way.tally.finish().unwrap();
+    let result = {
+        let mut under_way = UnderWay { tally: Tally::new(&case, false), machine };
+        while under_way.needs_more() {
+            repeat(&mut under_way, &AtomicBool::new(false), &mut Journal::none());
+        }
+        under_way.tally.finish().unwrap()
+    };
     let vary = case.vary.varies().then(|| case.vary.to_string());
     assert_eq!(result.parameters.get("vary").map(|value| value.as_str()), vary.as_deref());
     let requests = requests.lock().unwrap().clone();
@@ -529,8 +532,9 @@ fn requests_of(experiment_name: &str, plan: &Plan) -> (Case, Vec<String>) {
 fn repetitions_go_through_the_start_states_in_turn() {
     let (case, requests) =
         requests_of("switch", &Plan { repeat: 5, vary: "3:7".parse().unwrap(), ..Plan::default() });
+    let common = case.request().to_string();
     let states: Vec<&str> =
-        requests.iter().map(|request| request.strip_prefix(&case.request()).unwrap()).collect();
+        requests.iter().map(|request| request.strip_prefix(&common).unwrap()).collect();
     let [first, second, third, again, last] = states[..] else { panic!("{states:?}") };
     assert_eq!((first, second), (again, last));
     assert!(first != second && second != third && first != third, "{states:?}");
@@ -543,14 +547,14 @@ fn a_case_with_one_start_state_is_requested_as_if_there_were_none() {
     for (vary, repeat) in [("1", 3), ("1:9", 3), ("16", 1)] {
         let plan = Plan { repeat, vary: vary.parse().unwrap(), ..Plan::default() };
         let (case, requests) = requests_of("switch", &plan);
-        assert_eq!(requests, vec![case.request(); repeat]);
+        assert_eq!(requests, vec![case.request().to_string(); repeat]);
         assert!(!requests[0].contains("vary"), "{requests:?}");
         assert_eq!(case.label(), "");
     }
     // An image is measured as a file: it has no start.
     let plan = Plan { repeat: 3, vary: "3".parse().unwrap(), ..Plan::default() };
     let (case, requests) = requests_of("image", &plan);
-    assert_eq!(requests, vec![case.request(); 3]);
+    assert_eq!(requests, vec![case.request().to_string(); 3]);
 }
 
 /// A peer with one statistic, of which three pairs are asked for.

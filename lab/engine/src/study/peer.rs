@@ -24,7 +24,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Entry as CaseEntry, Overrides, Study, linux_here};
 use crate::{case, case::Case, case::Vary, peer::Format, peer::STDOUT, peer::TOOLS, peer::Tool};
 use chronoscope_base::{toml_text::word, toml_text::words};
-use chronoscope_machine::host::processors;
+use chronoscope_machine::{Machines, host::processors};
 use chronoscope_run::Target;
 use chronoscope_units::{OneLine, Text, words::nearest};
 
@@ -99,6 +99,7 @@ pub struct Beside {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Each {
+    /// The processors of the case.
     Cpu,
 }
 
@@ -139,17 +140,23 @@ fn tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
 /// A tool and the case that it is run in pairs with.
 #[derive(Clone)]
 pub struct Peer {
+    /// The tool's name in the report.
     pub name: OneLine,
+    /// The program that must be installed.
     pub tool: String,
+    /// The Debian package of the program.
     pub package: String,
     /// The command, with its placeholders filled; never empty.
     pub command: Vec<String>,
     /// The command is a known tool's, not a program's of the study's own.
     pub is_known: bool,
+    /// The format of the program's output.
     pub format: Format,
-    /// Chronoscope's case; the number of its repetitions is that of the pairs.
+    /// Chronoscope's case, whose number of repetitions is the number of pairs.
     pub case: Case,
+    /// The statistics that are compared or shown.
     pub beside: Vec<Beside>,
+    /// The study's note on the comparison; may be empty.
     pub note: Text,
 }
 
@@ -163,7 +170,12 @@ impl Entry {
     ///
     /// # Errors
     /// An unknown name or value, with the nearest valid one.
-    pub fn peers(&self, study: &Study, overrides: &Overrides) -> Result<Vec<Peer>> {
+    pub fn peers(
+        &self,
+        machines: &Machines,
+        study: &Study,
+        overrides: &Overrides,
+    ) -> Result<Vec<Peer>> {
         let mut targets =
             self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
         targets.iter().try_for_each(super::no_image)?;
@@ -181,13 +193,14 @@ impl Entry {
         }
         // A tool has one start, so Chronoscope's side has no other.
         let overrides = Overrides { targets, vary: None, ..overrides.clone() };
-        let mut ours = CaseEntry::of(case::experiment(&self.experiment)?);
+        let mut ours = CaseEntry::with_defaults(case::experiment(&self.experiment)?);
         ours.set = self.set.clone();
         ours.repeat = self.pairs;
         ours.vary = Some(Vary::default());
         let start = self.start(overrides.allow_programs)?;
         self.check(start.format)?;
-        ours.cases(study, &overrides)?.into_iter().map(|case| self.peer(&start, case)).collect()
+        let cases = ours.cases(machines, study, &overrides)?;
+        cases.into_iter().map(|case| self.peer(&start, case)).collect()
     }
 
     /// The tool and command of the peer.
@@ -334,7 +347,7 @@ mod tests {
 
     fn peers(text: &str) -> Result<Vec<Peer>> {
         let overrides = Overrides { allow_programs: true, ..Overrides::default() };
-        Ok(super::super::parse(text)?.plan(&overrides)?.1)
+        Ok(super::super::parse(text)?.plan(&Machines::default(), &overrides)?.1)
     }
 
     #[test]
@@ -349,7 +362,8 @@ mod tests {
     fn commands(study: &str) -> Vec<String> {
         let settings = [("cpu".to_owned(), vec!["3".to_owned()])].into();
         let overrides = Overrides { settings, ..Overrides::default() };
-        let (_, peers) = super::super::parse(study).unwrap().plan(&overrides).unwrap();
+        let (_, peers) =
+            super::super::parse(study).unwrap().plan(&Machines::default(), &overrides).unwrap();
         peers.iter().map(|peer| peer.command.join(" ")).collect()
     }
 

@@ -60,6 +60,7 @@ pub fn add<'a>(
 #[cfg(test)]
 mod tests {
     use crate::{study::Overrides, study::parse};
+    use chronoscope_machine::Machines;
 
     #[test]
     fn requirements_of_a_study_and_of_a_case_are_in_the_request() {
@@ -70,12 +71,14 @@ mod tests {
                  requires = [\"preempt_rt\", \"isolated cpus\"]\n"
             )
         };
-        let cases = parse(&study("linux@host")).unwrap().cases(&Overrides::default()).unwrap();
-        assert!(cases[0].request().ends_with(" requires=preempt_rt+isolated-cpus"));
+        let cases = |text: &str| {
+            parse(text).unwrap().cases(&Machines::default(), &Overrides::default()).unwrap()
+        };
+        let both = cases(&study("linux@host"));
+        assert!(both[0].request().to_string().ends_with(" requires=preempt_rt+isolated-cpus"));
         let none = study("linux@host").replace("[\"isolated cpus\"]", "[]");
         let none = none.replace("[\"preempt_rt\", \"isolated cpus\"]", "[]");
-        let cases = parse(&none).unwrap().cases(&Overrides::default()).unwrap();
-        assert_eq!(cases[0].parameter("requires"), None);
+        assert_eq!(cases(&none)[0].parameter("requires"), None);
         let error = parse(&study("linux@host").replace("preempt_rt", "preempt")).unwrap_err();
         assert!(format!("{error:#}").contains("preempt_rt"), "{error:#}");
     }

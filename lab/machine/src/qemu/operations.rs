@@ -11,17 +11,17 @@
 //! 2 operations and sizes
 //! ```
 //!
-//! A sample is in instructions; `*399` says that it came so many times in a row. Of the first line
+//! A sample is in instructions; `*399` says that it came 399 times in a row. Of the first line
 //! only the name is read, of a size the figure behind `median` too: the goals and verdicts are for
 //! those who read it themselves, and the lab has limits. The row `control: …` is the control.
 
 use std::{iter::Peekable, str::Lines};
 
 use anyhow::{Context, Result, bail, ensure};
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Role, Unit};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 
-use super::{Source, agreement, chip::Chip, stream::Stream};
-use crate::Start;
+use super::Qemu;
+use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
 /// The most bytes that a benchmark may print.
@@ -38,14 +38,14 @@ const FEWEST: usize = 40;
 /// # Errors
 /// The benchmark cannot be built or started, ends with an error, or prints what it should not.
 pub fn run(
-    chip: &Chip,
-    image: &Source,
+    qemu: &Qemu<'_>,
     start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let Qemu { chip, image, agreements, .. } = qemu;
     let kernel = image.kernel();
-    let mut stream = Stream::begin(kernel, start.request)?;
-    let has_slices = start.request.split(' ').any(|word| word == "slices=yes");
+    let mut stream = StreamBuilder::begin(kernel, start.request)?;
+    let has_slices = start.request.has("slices", "yes");
     let Some(benchmark) = image.operations(has_slices) else {
         return sink(&stream.refuse("this kernel has no benchmark of its own for this chip")?);
     };
@@ -60,12 +60,16 @@ pub fn run(
         child::run(&mut command, chip.program, start.limit, start.stop, sink)
     };
     let what = format!("{kernel}@{} {}", chip.name, start.request);
-    agreement::run(&file, &what, once, &mut |bytes| {
-        output.extend_from_slice(bytes);
-        ensure!(output.len() <= MAX_OUTPUT, "the benchmark prints more than {MAX_OUTPUT} bytes");
-        Ok(())
-    })
-    .with_context(|| last_line(&output))?;
+    agreements
+        .run(&file, &what, once, &mut |bytes| {
+            output.extend_from_slice(bytes);
+            ensure!(
+                output.len() <= MAX_OUTPUT,
+                "the benchmark prints more than {MAX_OUTPUT} bytes"
+            );
+            Ok(())
+        })
+        .with_context(|| last_line(&output))?;
     let output = String::from_utf8(output).context("the benchmark prints no text")?;
     let Printed { operations, sizes, announced } = Printed::parse(&output)?;
     stream.send(&Record::Clock(Clock {
@@ -75,8 +79,8 @@ pub fn run(
     }))?;
     for Operation { name, samples } in &operations {
         let is_control = name.starts_with("control: ");
-        let role = if is_control { Role::Control } else { Role::Measured };
-        stream.series(role, name, Unit::Ticks, samples)?;
+        let series = if is_control { Series::control(name) } else { Series::measured(name) };
+        stream.values(series, samples)?;
     }
     for (name, bytes) in &sizes {
         stream.send(&Record::Figure { name, unit: "bytes", value: *bytes as f64 })?;
@@ -101,7 +105,7 @@ fn last_line(output: &[u8]) -> String {
     }
 }
 
-/// What a benchmark has printed.
+/// The output of a benchmark.
 #[derive(Debug, PartialEq)]
 struct Printed<'a> {
     operations: Vec<Operation<'a>>,
@@ -119,7 +123,7 @@ struct Operation<'a> {
 
 impl<'a> Printed<'a> {
     /// # Errors
-    /// Names the line that is none of a benchmark's, or what is missing.
+    /// Names the line that no benchmark prints, or the part that is missing.
     fn parse(output: &'a str) -> Result<Self> {
         let (mut operations, mut sizes) = (Vec::new(), Vec::new());
         let mut lines = output.lines().peekable();

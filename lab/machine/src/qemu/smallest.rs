@@ -6,10 +6,10 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::wire::{Evidence, Record, Role, Unit};
+use chronoscope_suite::wire::{Evidence, Record, Series, Unit};
 
-use super::{Source, chip::Chip, stream::Stream};
-use crate::Start;
+use super::{Qemu, chip::Chip};
+use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
 /// The stack size of each task with a stack of its own, in bytes: `STACK` in the images.
@@ -23,20 +23,20 @@ const LETTERS: usize = 600;
 /// # Errors
 /// An image cannot be built, read or run.
 pub fn run(
-    chip: &Chip,
-    image: &Source,
+    qemu: &Qemu<'_>,
     start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let Qemu { chip, image, .. } = qemu;
     let kernel = image.kernel();
-    let mut stream = Stream::begin(kernel, start.request)?;
+    let mut stream = StreamBuilder::begin(kernel, start.request)?;
     let (Some(two), Some(three)) = (image.smallest(2), image.smallest(3)) else {
         return sink(&stream.refuse("there is no smallest image of this kernel for this chip")?);
     };
     let mut sizes = Vec::new();
     for (tasks, smallest) in [(2, two), (3, three)] {
         let file = smallest.file()?;
-        sizes.push(Size::of(
+        sizes.push(Size::from_elf(
             &fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?,
         )?);
         let letters = letters(chip, &file, start)?;
@@ -57,12 +57,13 @@ pub fn run(
         .memory
         .checked_sub(memory + stack)
         .context("a third task takes less than its stack")?;
-    stream.series(Role::Measured, "text", Unit::Count, &[*text])?;
-    stream.series(Role::Measured, "read-only data", Unit::Count, &[*read_only])?;
-    stream.series(Role::Measured, "memory", Unit::Count, &[*memory])?;
+    let bytes = |name| Series { unit: Unit::Count, ..Series::measured(name) };
+    stream.values(bytes("text"), &[*text])?;
+    stream.values(bytes("read-only data"), &[*read_only])?;
+    stream.values(bytes("memory"), &[*memory])?;
     // No task takes nothing.
     if task > 0 {
-        stream.series(Role::Measured, "a task", Unit::Count, &[task])?;
+        stream.values(bytes("a task"), &[task])?;
     } else {
         let line =
             format!("a task of {kernel} lies on the main program's stack, which is not counted");
@@ -111,13 +112,14 @@ impl Size {
     ///
     /// # Errors
     /// The file is not an ELF program for 32 bits.
-    fn of(elf: &[u8]) -> Result<Self> {
+    fn from_elf(elf: &[u8]) -> Result<Self> {
         let is_elf = elf.starts_with(b"\x7FELF\x01\x01");
         let size = if is_elf { Self::sum(elf) } else { None };
         size.filter(|size| size.text > 0).context("the image is no program for a chip of 32 bits")
     }
 
-    /// Offsets and numbers are those of the ELF specification. `None`: the file is cut short.
+    /// Sums the sections, with the offsets and numbers of the ELF specification. `None` if the file is
+    /// cut short.
     fn sum(elf: &[u8]) -> Option<Self> {
         const NO_BITS: u32 = 8;
         const WRITE: u32 = 1;
@@ -168,16 +170,19 @@ mod tests {
     #[test]
     fn sections_are_summed_by_what_they_are_for() {
         let whole = elf(&[(1, 6, 100), (1, 2, 20), (1, 3, 4), (8, 3, 300), (1, 0, 5000)]);
-        assert_eq!(Size::of(&whole).unwrap(), Size { text: 100, read_only: 24, memory: 304 });
+        assert_eq!(Size::from_elf(&whole).unwrap(), Size { text: 100, read_only: 24, memory: 304 });
     }
 
     #[test]
     fn what_is_no_image_is_an_error() {
         let whole = elf(&[(1, 6, 100)]);
         for length in 0..whole.len() {
-            assert!(Size::of(&whole[..length]).is_err() || length >= whole.len() - 16, "{length}");
+            assert!(
+                Size::from_elf(&whole[..length]).is_err() || length >= whole.len() - 16,
+                "{length}"
+            );
         }
-        assert!(Size::of(&elf(&[])).is_err());
+        assert!(Size::from_elf(&elf(&[])).is_err());
     }
 
     #[test]

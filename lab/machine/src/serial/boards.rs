@@ -8,36 +8,27 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, OnceLock, atomic::AtomicBool},
     time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use chronoscope_suite::{Parameter, Spec};
 use serde::Deserialize;
 
 use super::{
-    BAUD, BAUDS, FAMILY as LINES, Serial,
+    BAUD, BAUDS, DEFAULTS, Serial, description,
     flash::flash,
     labgrid::Place,
     line::{self, Address},
 };
-use crate::{Machine, Made, Recording, Start, family::Family, family::Targets, firmware};
+use crate::{
+    Description, Machine, Provenance, Recording, Request, Start, description::Defaults,
+    family::Family, images::Images, lock::lock,
+};
 use chronoscope_base::{folders, toml_text::from_toml};
 use chronoscope_child as child;
 use chronoscope_run::Target;
 use chronoscope_units::{printable, words};
-
-/// Boards have the defaults of those on a line that is named by its device.
-pub static FAMILY: Family = Family {
-    find,
-    targets: Targets::Form {
-        form: "KERNEL@board:NAME",
-        help: "a board that boards.toml describes; board@…: with whatever kernel",
-    },
-    defaults: &[firmware::DEFAULTS],
-    takes_images: false,
-};
 
 /// The prefix of the machine's name.
 pub const PREFIX: &str = "board:";
@@ -71,103 +62,173 @@ struct Board {
     reset: Vec<String>,
 }
 
-type Boards = BTreeMap<String, Board>;
+/// The boards of the file, by name.
+type Table = BTreeMap<String, Board>;
 
 /// A place of labgrid's that this process holds, as a board.
-struct Held {
+struct HeldPlace {
     place: Arc<Place>,
     board: Board,
 }
 
-static HELD: Mutex<Option<Held>> = Mutex::new(None);
-
-/// Makes the place the board of its name, for as long as the result lives. An entry of that name in
-/// boards.toml adds its chip and its commands.
-///
-/// # Errors
-/// If the place has no serial line, is off line, or `stop` becomes true, or its name cannot be that
-/// of a board; if there is a boards.toml that cannot be read.
-pub fn hold(place: Place, stop: &AtomicBool) -> Result<Holding> {
-    ensure!(
-        is_name(&place.name),
-        "the place `{}` cannot be a target: a board's name has letters, digits, `-`, `_` and `.`",
-        printable(&place.name)
-    );
-    let shown = place.shown(stop)?;
-    let listed = match all()? {
-        Some(boards) => boards.get(&place.name).cloned(),
-        None => None,
-    };
-    let mut board = listed.unwrap_or_else(|| Board {
-        line: shown.line.clone(),
-        baud: None,
-        chip: None,
-        flash: Vec::new(),
-        reset: Vec::new(),
-    });
-    board.line = shown.line;
-    board.baud = board.baud.or(shown.baud);
-    if board.flash.is_empty() && board.chip.is_none() {
-        board.flash = place.command(&["bootstrap", IMAGE]);
-    }
-    if board.reset.is_empty() && shown.has_power {
-        board.reset = place.command(&["power", "cycle"]);
-    }
-    let place = Arc::new(place);
-    let name = place.name.clone();
-    *HELD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Held { place, board });
-    Ok(Holding { name })
+/// The boards that targets can name: the boards of the file, which is read once, and a place that is
+/// held.
+#[derive(Default)]
+pub(crate) struct Boards {
+    table: OnceLock<Result<Option<Table>, String>>,
+    held: Mutex<Option<HeldPlace>>,
+    /// The names of the boards that were reset.
+    reset: Mutex<BTreeSet<String>>,
 }
 
-/// A place is held. It is given back on drop.
+impl Boards {
+    /// Makes the place the board of its name, as [`Machines::hold`](crate::Machines::hold).
+    pub(crate) fn hold(&self, place: Place, stop: &AtomicBool) -> Result<Holding<'_>> {
+        ensure!(
+            is_name(&place.name),
+            "the place `{}` cannot be a target: a board's name has letters, digits, `-`, `_` and `.`",
+            printable(&place.name)
+        );
+        let shown = place.resources(stop)?;
+        let listed = match self.table()? {
+            Some(boards) => boards.get(&place.name).cloned(),
+            None => None,
+        };
+        let mut board = listed.unwrap_or_else(|| Board {
+            line: shown.line.clone(),
+            baud: None,
+            chip: None,
+            flash: Vec::new(),
+            reset: Vec::new(),
+        });
+        board.line = shown.line;
+        board.baud = board.baud.or(shown.baud);
+        if board.flash.is_empty() && board.chip.is_none() {
+            board.flash = place.command(&["bootstrap", IMAGE]);
+        }
+        if board.reset.is_empty() && shown.has_power {
+            board.reset = place.command(&["power", "cycle"]);
+        }
+        let place = Arc::new(place);
+        let name = place.name.clone();
+        *lock(&self.held) = Some(HeldPlace { place, board });
+        Ok(Holding { name, boards: self })
+    }
+
+    /// Writes `image` into the flash of a board, as
+    /// [`Machines::flash_board`](crate::Machines::flash_board).
+    pub(crate) fn flash(&self, name: &str, image: &Path, stop: &AtomicBool) -> Result<()> {
+        let board = self.find(name)?;
+        if board.flash.is_empty() {
+            let chip = board.chip.as_deref().with_context(|| {
+                format!("the board `{name}` has neither `flash` nor `chip`: add one to {}", place())
+            })?;
+            return flash(image, chip, stop);
+        }
+        let path = image.display().to_string();
+        let words: Vec<String> =
+            board.flash.iter().map(|word| word.replace(IMAGE, &path)).collect();
+        command(name, "flash", &words, stop)
+    }
+
+    /// The board of that name: a place that is held, or an entry of the file.
+    ///
+    /// # Errors
+    /// There is no file, it cannot be read, or it has no such board.
+    fn find(&self, name: &str) -> Result<Board> {
+        if let Some((_, board)) = self.held(name) {
+            return Ok(board);
+        }
+        let boards = self.table()?.with_context(|| {
+            format!(
+                "there is no {}: describe the board there (docs/machines/serial.md), or name the line, as \
+                 KERNEL@serial:/dev/ttyUSB0",
+                place()
+            )
+        })?;
+        boards.get(name).cloned().with_context(|| {
+            let near = words::nearest(name, boards.keys().map(String::as_str));
+            format!("{} has no board `{name}`{near}", place())
+        })
+    }
+
+    /// The board of a target; `None` if the target names no board.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    fn look_up(&self, target: &Target) -> Result<Option<OnBoard<'_>>> {
+        let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
+        let board = self.find(name)?;
+        let (line, baud) = (board.line.clone(), board.baud.unwrap_or(BAUD));
+        let line = Serial { kernel: target.kernel.clone(), given: None, line, baud };
+        Ok(Some(OnBoard { boards: self, name: name.to_owned(), board, line }))
+    }
+
+    /// The board that is held under that name, with its place.
+    fn held(&self, name: &str) -> Option<(Arc<Place>, Board)> {
+        let held = lock(&self.held);
+        let held = held.as_ref().filter(|held| held.place.name == name)?;
+        Some((held.place.clone(), held.board.clone()))
+    }
+
+    /// The boards of the file; `None` if there is no file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn table(&self) -> Result<Option<&Table>> {
+        let table = self.table.get_or_init(|| read().map_err(|error| format!("{error:#}")));
+        table.as_ref().map(Option::as_ref).map_err(|error| anyhow!("{error}"))
+    }
+}
+
+/// A place that is held. It is given back on drop.
 #[must_use]
-pub struct Holding {
+pub struct Holding<'m> {
     /// The name of the place.
     pub name: String,
+    boards: &'m Boards,
 }
 
-impl Drop for Holding {
+impl Drop for Holding<'_> {
     fn drop(&mut self) {
-        drop(HELD.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(lock(&self.boards.held).take());
     }
-}
-
-/// The board that is held under that name, with its place.
-fn held(name: &str) -> Option<(Arc<Place>, Board)> {
-    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    let held = held.as_ref().filter(|held| held.place.name == name)?;
-    Some((held.place.clone(), held.board.clone()))
 }
 
 /// A kernel on a board.
-struct OnBoard {
+struct OnBoard<'m> {
+    boards: &'m Boards,
     name: String,
     board: Board,
     line: Serial,
 }
 
-/// Fails if there is no file, or no such board in it.
-fn find(target: &Target) -> Result<Option<Box<dyn Machine>>> {
-    let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
-    let board = named(name)?;
-    let (line, baud) = (board.line.clone(), board.baud.unwrap_or(BAUD));
-    let line = Serial { kernel: target.kernel.clone(), own: None, line, baud };
-    Ok(Some(Box::new(OnBoard { name: name.to_owned(), board, line })))
+impl Family for Boards {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        Ok(self.look_up(target)?.map(|_| description(images, target)))
+    }
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        Ok(self.look_up(target)?.map(|board| Box::new(board) as Box<dyn Machine>))
+    }
+
+    fn form(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "KERNEL@board:NAME",
+            "a board that boards.toml describes; board@…: with whatever kernel",
+        ))
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        DEFAULTS
+    }
 }
 
-impl Machine for OnBoard {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        self.line.parameters()
-    }
-
-    fn default(&self, spec: &Spec, parameter: &'static Parameter) -> Option<&'static str> {
-        LINES.default(super::images::kind(&self.line.kernel), spec, parameter)
-    }
-
-    fn prepare(&self, _request: &str, stop: &AtomicBool) -> Result<Made> {
+impl Machine for OnBoard<'_> {
+    fn prepare(&self, _request: &Request, stop: &AtomicBool) -> Result<Provenance> {
         self.reset(stop)?;
         let chip = self.board.chip.clone().map(|chip| ("chip".to_owned(), chip));
-        Ok(Made { identity: chip.into_iter().collect(), remark: "" })
+        Ok(Provenance { identity: chip.into_iter().collect(), ..Provenance::default() })
     }
 
     fn run(
@@ -180,42 +241,24 @@ impl Machine for OnBoard {
     }
 }
 
-impl OnBoard {
+impl OnBoard<'_> {
     /// Opens the line. The exporter of a place may have restarted, and offers it elsewhere then.
     fn open(&self, stop: &AtomicBool) -> Result<Box<dyn line::Line>> {
         line::open(&self.board.line, self.line.baud).or_else(|error| {
-            let Some((place, _)) = held(&self.name) else { return Err(error) };
-            line::open(&place.shown(stop)?.line, self.line.baud)
+            let Some((place, _)) = self.boards.held(&self.name) else { return Err(error) };
+            line::open(&place.resources(stop)?.line, self.line.baud)
         })
     }
 
-    /// Resets the board, once per process.
+    /// Resets the board before its first repetition.
     fn reset(&self, stop: &AtomicBool) -> Result<()> {
-        static DONE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-        let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = lock(&self.boards.reset);
         if !done.contains(&self.name) {
             command(&self.name, "reset", &self.board.reset, stop)?;
             done.insert(self.name.clone());
         }
         Ok(())
     }
-}
-
-/// Writes `image` into the flash of the board of that name, by its command or with probe-rs.
-///
-/// # Errors
-/// If there is no such board, its entry does not say how, or the command fails.
-pub fn flash_board(name: &str, image: &Path, stop: &AtomicBool) -> Result<()> {
-    let board = named(name)?;
-    if board.flash.is_empty() {
-        let chip = board.chip.as_deref().with_context(|| {
-            format!("the board `{name}` has neither `flash` nor `chip`: add one to {}", place())
-        })?;
-        return flash(image, chip, stop);
-    }
-    let path = image.display().to_string();
-    let words: Vec<String> = board.flash.iter().map(|word| word.replace(IMAGE, &path)).collect();
-    command(name, "flash", &words, stop)
 }
 
 /// Runs a board's command, if it has one.
@@ -229,44 +272,13 @@ fn command(name: &str, key: &str, words: &[String], stop: &AtomicBool) -> Result
     ran.with_context(|| what)
 }
 
-/// The board of that name: a place that is held, or an entry of the file.
-///
-/// # Errors
-/// There is no file, it cannot be read, or it has no such board.
-fn named(name: &str) -> Result<Board> {
-    if let Some((_, board)) = held(name) {
-        return Ok(board);
-    }
-    let boards = all()?.with_context(|| {
-        format!(
-            "there is no {}: describe the board there (docs/machines/serial.md), or name the line, as \
-             KERNEL@serial:/dev/ttyUSB0",
-            place()
-        )
-    })?;
-    boards.get(name).cloned().with_context(|| {
-        let near = words::nearest(name, boards.keys().map(String::as_str));
-        format!("{} has no board `{name}`{near}", place())
-    })
-}
-
-/// The boards of the file, which is read once; `None` if there is no file.
-///
-/// # Errors
-/// If it cannot be read.
-fn all() -> Result<Option<&'static Boards>> {
-    static BOARDS: OnceLock<Result<Option<Boards>, String>> = OnceLock::new();
-    let boards = BOARDS.get_or_init(|| read().map_err(|error| format!("{error:#}")));
-    boards.as_ref().map(Option::as_ref).map_err(|error| anyhow!("{error}"))
-}
-
-/// The path of the file: that of [`VARIABLE`], or `chronoscope/boards.toml` in the user's
+/// The path of the file: the value of [`VARIABLE`], or `chronoscope/boards.toml` in the user's
 /// configuration folder.
 fn path() -> Option<PathBuf> {
     if let Some(path) = env::var_os(VARIABLE) {
         return Some(path.into());
     }
-    let folder = folders::of_user("XDG_CONFIG_HOME", ".config")?;
+    let folder = folders::for_user("XDG_CONFIG_HOME", ".config")?;
     Some(folder.join("chronoscope/boards.toml"))
 }
 
@@ -274,7 +286,7 @@ fn place() -> String {
     path().map_or_else(|| "boards.toml".to_owned(), |path| path.display().to_string())
 }
 
-fn read() -> Result<Option<Boards>> {
+fn read() -> Result<Option<Table>> {
     let path = path().context("there is no folder for boards.toml: set HOME")?;
     let shown = path.display();
     let size = match fs::metadata(&path) {
@@ -296,8 +308,8 @@ pub fn is_name(word: &str) -> bool {
 ///
 /// # Errors
 /// It is no TOML, an entry is invalid, or two boards have the same line.
-fn parse(text: &str) -> Result<Boards> {
-    let boards: Boards = from_toml(text)?;
+fn parse(text: &str) -> Result<Table> {
+    let boards: Table = from_toml(text)?;
     let mut lines: BTreeMap<&Address, &str> = BTreeMap::new();
     for (name, board) in &boards {
         ensure!(is_name(name), "the board `{name}`: a name has letters, digits, `-`, `_` and `.`");

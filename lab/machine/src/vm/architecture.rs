@@ -18,6 +18,9 @@ pub struct Architecture {
     /// QEMU's program and its Debian package.
     pub emulator: &'static str,
     pub package: &'static str,
+    /// Returns whether the first page of a file is the beginning of a kernel's image for the
+    /// processor, in a form other than ELF.
+    pub is_image: fn(&[u8]) -> bool,
     /// Extracts the image that QEMU starts from the kernel's file.
     pub unpack: fn(&[u8], &AtomicBool) -> Result<Vec<u8>>,
     /// QEMU's options for the machine and its processor.
@@ -83,6 +86,7 @@ pub static AMD64: Architecture = Architecture {
     triple: "x86_64-unknown-linux-gnu",
     emulator: "qemu-system-x86_64",
     package: "qemu-system-x86",
+    is_image: bzimage::is_bzimage,
     unpack: bzimage::vmlinux,
     board: &["-machine", "q35,usb=off,smbus=off,sata=off,vmport=off"],
     stream: &[
@@ -108,6 +112,7 @@ pub static ARM64: Architecture = Architecture {
     triple: "aarch64-unknown-linux-gnu",
     emulator: "qemu-system-aarch64",
     package: "qemu-system-arm",
+    is_image: arm64::is_image,
     unpack: arm64::image,
     board: &["-machine", "virt,gic-version=3,its=off", "-cpu", "cortex-a72,cntfrq=1000000000"],
     stream: &["-semihosting-config", "enable=on,userspace=on,target=native,chardev=stream"],

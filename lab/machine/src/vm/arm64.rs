@@ -16,6 +16,8 @@ const ZBOOT: (usize, &[u8]) = (4, b"zimg");
 const PAYLOAD_OFFSET: usize = 8;
 const PAYLOAD_LENGTH: usize = 12;
 
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
 /// Returns the `Image` in a kernel's file: a plain one, one packed as a whole, or one that unpacks
 /// itself under EFI.
 ///
@@ -26,7 +28,7 @@ pub fn image(file: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
     if has(file, MAGIC) {
         return Ok(file.to_vec());
     }
-    let is_packed = file.starts_with(&[0x1f, 0x8b]);
+    let is_packed = file.starts_with(GZIP);
     let payload = if has(file, ZBOOT) { payload(file) } else { is_packed.then_some(file) };
     let payload =
         payload.context("it is neither an Image of a 64-bit Arm nor a packed one (gzip, EFI)")?;
@@ -35,6 +37,12 @@ pub fn image(file: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
         bail!("its payload is no Image of a 64-bit Arm");
     }
     Ok(image)
+}
+
+/// Returns whether a file begins as one of the forms of an `Image`. A file that is packed as a whole
+/// is taken for one.
+pub fn is_image(head: &[u8]) -> bool {
+    has(head, MAGIC) || has(head, ZBOOT) || head.starts_with(GZIP)
 }
 
 fn has(file: &[u8], (at, magic): (usize, &[u8])) -> bool {

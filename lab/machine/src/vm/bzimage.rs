@@ -46,6 +46,11 @@ pub fn vmlinux(image: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
     Ok(unpacked)
 }
 
+/// Returns whether a file begins as a bzImage.
+pub fn is_bzimage(head: &[u8]) -> bool {
+    head.get(MAGIC.0..).is_some_and(|rest| rest.starts_with(MAGIC.1))
+}
+
 /// Unpacks the payload of a kernel image.
 ///
 /// # Errors

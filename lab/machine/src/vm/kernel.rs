@@ -6,12 +6,15 @@ use std::{
     io::{self, ErrorKind::BrokenPipe, Read as _, Write, pipe},
     path::{Path, PathBuf},
     process::Command,
-    sync::{OnceLock, atomic::AtomicBool},
+    sync::atomic::AtomicBool,
     thread,
     time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use object::{
+    Endianness, elf::FileHeader64, elf::PT_LOAD, read::elf::FileHeader, read::elf::ProgramHeader,
+};
 
 use super::{
     apt::{Apt, Failed, explained, pause, run},
@@ -37,6 +40,7 @@ const UNPACK: Duration = Duration::from_secs(600);
 pub struct Flavour {
     /// The kernel's name in a target.
     pub name: &'static str,
+    /// The processor and the machine of the guest.
     pub architecture: &'static Architecture,
     build: Option<&'static Build>,
     /// The preemption model to select; `None` leaves the kernel's own.
@@ -128,8 +132,11 @@ const fn flavour(name: &'static str, build: &'static Build, preemption: &'static
     Flavour { name, architecture, build: Some(build), preemption: Some(preemption) }
 }
 
+/// The name of the user's own kernel in a target.
+pub const OWN: &str = "linux";
+
 const fn own_flavour(architecture: &'static Architecture) -> Flavour {
-    Flavour { name: "linux", architecture, build: None, preemption: None }
+    Flavour { name: OWN, architecture, build: None, preemption: None }
 }
 
 /// Debian's stock kernels for amd64 are built with PREEMPT_DYNAMIC: the boot arguments select one of
@@ -151,28 +158,67 @@ pub static FLAVOURS: [Flavour; 14] = [
     own_flavour(&ARM64),
 ];
 
-/// The user's own kernel, as given on the command line.
-#[derive(Debug, Default)]
-pub struct Own {
-    pub image: PathBuf,
+/// The settings of a command for kernels of the user's.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The kernel of [`OWN_TARGETS`] where the target names no image.
+    pub image: Option<PathBuf>,
+    /// A folder of modules, which every kernel of the user's loads in the order of their names.
     pub modules: Option<PathBuf>,
+    /// Boot arguments that every kernel of the user's gets after the lab's.
     pub append: String,
 }
 
-/// The targets of [`Own`].
+/// The targets whose kernel [`Settings::image`] names.
 pub const OWN_TARGETS: [&str; 2] = ["linux@vm", "linux@vm-arm64"];
 
-static OWN: OnceLock<Own> = OnceLock::new();
+/// A kernel of the user's, with everything that the user adds to it. Equal values are the same
+/// kernel; two images at different paths are two kernels.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnKernel {
+    /// The image's file, in a form that the guest's architecture unpacks.
+    pub image: PathBuf,
+    /// The folder with its modules.
+    pub modules: Option<PathBuf>,
+    /// Boot arguments after the lab's.
+    pub append: String,
+}
 
-/// Sets the kernel of [`OWN_TARGETS`]. The first call counts; later ones are ignored.
-///
-/// # Errors
-/// If the image or a module cannot be read, or is larger than 512 MiB.
-pub fn set_own(own: Own) -> Result<()> {
-    read(&own.image)?;
-    own.modules()?;
-    let _ = OWN.set(own);
-    Ok(())
+impl Settings {
+    /// Checks that the image and the modules can be read.
+    ///
+    /// # Errors
+    /// If the image or a module cannot be read, or is larger than 512 MiB.
+    pub fn check(&self) -> Result<()> {
+        if let Some(image) = &self.image {
+            read(image)?;
+        }
+        self.modules.as_deref().map_or(Ok(()), |folder| modules(folder).map(drop))
+    }
+
+    /// The kernel of this image with the modules and the boot arguments of the settings.
+    pub(super) fn with_image(&self, image: &Path) -> OwnKernel {
+        let Self { modules, append, .. } = self.clone();
+        OwnKernel { image: image.to_owned(), modules, append }
+    }
+}
+
+/// Returns whether a file begins as a kernel's image for that architecture, and not as a program. A
+/// file that cannot be read does not. Reads one page.
+pub(super) fn is_image(path: &Path, architecture: &Architecture) -> bool {
+    const PAGE: u64 = 4096;
+    let mut head = Vec::new();
+    let mut read_head = || file::open(path)?.take(PAGE).read_to_end(&mut head);
+    read_head().is_ok() && ((architecture.is_image)(&head) || is_vmlinux(&head))
+}
+
+/// Returns whether a file is an ELF file whose code is loaded to the upper half of the address space,
+/// where kernels are. `head` is its first page, which has the program headers.
+fn is_vmlinux(head: &[u8]) -> bool {
+    let Ok(elf) = FileHeader64::<Endianness>::parse(head) else { return false };
+    let Ok(endian) = elf.endian() else { return false };
+    let mut headers = elf.program_headers(endian, head).unwrap_or_default().iter();
+    headers.any(|one| one.p_type(endian) == PT_LOAD && one.p_vaddr(endian) >> 63 == 1)
 }
 
 /// Reads a file that the user named.
@@ -212,18 +258,39 @@ impl fmt::Display for Flavour {
 }
 
 impl Flavour {
+    /// The flavour of a kernel name on a machine, if it is in the table.
+    pub(super) fn find(name: &str, machine: &str) -> Option<&'static Self> {
+        let is_it =
+            |flavour: &&Self| flavour.name == name && flavour.architecture.machine == machine;
+        FLAVOURS.iter().find(is_it)
+    }
+
+    /// Returns whether the kernel is the user's own.
+    pub(super) fn is_own(&self) -> bool {
+        self.build.is_none()
+    }
+
     /// The preemption model that a boot argument selects; `None` for a kernel that has only one.
     pub fn boot_preemption(&self) -> Option<&'static str> {
         self.preemption.filter(|_| self.build.is_some_and(|build| build.is_dynamic))
     }
 
-    /// Returns the kernel; downloads it unless it is in the cache.
+    /// Returns the kernel: `own` if there is one, else Debian's, which is downloaded unless it is in
+    /// the cache.
     ///
     /// # Errors
     /// If a file or program is missing, or the download fails or is stopped; the message gives the
     /// remedy.
-    pub fn kernel(&self, cache: &Cache, stop: &AtomicBool) -> Result<Kernel> {
-        let Some(build) = self.build else { return own(self.architecture) };
+    pub fn kernel(
+        &self,
+        own: Option<&OwnKernel>,
+        cache: &Cache,
+        stop: &AtomicBool,
+    ) -> Result<Kernel> {
+        if let Some(own) = own {
+            return own.kernel();
+        }
+        let Some(build) = self.build else { return Err(missing(self.architecture)) };
         // The folder's name includes its content, so that caches without the driver are not used.
         let name = format!("{}-with-binder", build.name);
         let what = format!("fetching Linux {} from Debian", build.name);
@@ -242,39 +309,43 @@ impl Flavour {
     }
 }
 
-fn own(architecture: &Architecture) -> Result<Kernel> {
-    let own = OWN.get().with_context(|| {
-        let machine = architecture.machine;
-        let debians = FLAVOURS
-            .iter()
-            .filter(|flavour| flavour.architecture.machine == machine && flavour.build.is_some())
-            .map(Flavour::to_string)
-            .collect::<Vec<_>>();
-        format!(
-            "linux@{machine} is a kernel of your own: name it with --kernel-image FILE; Debian's are {}",
-            debians.join(", ")
-        )
-    })?;
-    Ok(Kernel {
-        image: read(&own.image)?,
-        origin: own.image.display().to_string(),
-        modules: own.modules()?,
-        append: own.append.clone(),
-    })
+/// The error of a target of the user's kernel for which no image is named.
+fn missing(architecture: &Architecture) -> anyhow::Error {
+    let machine = architecture.machine;
+    let debians = FLAVOURS
+        .iter()
+        .filter(|flavour| flavour.architecture.machine == machine && flavour.build.is_some())
+        .map(Flavour::to_string)
+        .collect::<Vec<_>>();
+    anyhow!(
+        "linux@{machine} is a kernel of your own: name it with --kernel-image FILE; Debian's are {}",
+        debians.join(", ")
+    )
 }
 
-impl Own {
-    /// The modules of the folder, in the order of their names.
-    fn modules(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        let Some(folder) = &self.modules else { return Ok(Vec::new()) };
-        let mut paths =
-            files(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
-        paths.sort();
-        let named = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
-        let module = |path: &PathBuf| Ok((named(path).unwrap_or_default(), read(path)?));
-        paths.iter().map(module).collect()
+impl OwnKernel {
+    /// Reads the image and the modules.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is larger than 512 MiB.
+    pub(super) fn kernel(&self) -> Result<Kernel> {
+        Ok(Kernel {
+            image: read(&self.image)?,
+            origin: self.image.display().to_string(),
+            modules: self.modules.as_deref().map_or(Ok(Vec::new()), modules)?,
+            append: self.append.clone(),
+        })
     }
+}
+
+/// The modules of a folder, in the order of their names.
+fn modules(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut paths = files(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
+    paths.sort();
+    let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+    let module = |path: &PathBuf| Ok((name(path).unwrap_or_default(), read(path)?));
+    paths.iter().map(module).collect()
 }
 
 impl Build {
@@ -282,9 +353,9 @@ impl Build {
     fn fetch(&self, folder: &Path, stop: &AtomicBool) -> Result<()> {
         let lists = folder.join("apt");
         let package = if self.architecture.is_the_hosts() {
-            self.package_of_system(folder, stop)?
+            self.system_package(folder, stop)?
         } else {
-            let apt = Apt::of_other(self.architecture.debian, &lists)?;
+            let apt = Apt::for_other(self.architecture.debian, &lists)?;
             apt.update(stop)?;
             let package = self.download(&apt, folder, stop)?;
             fs::remove_dir_all(&lists)?;
@@ -316,8 +387,8 @@ impl Build {
     }
 
     /// Downloads the current package by the system's package lists.
-    fn package_of_system(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
-        let apt = Apt::of_system();
+    fn system_package(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        let apt = Apt::for_system();
         self.download(&apt, folder, stop).or_else(|first| {
             // The package lists may be older than the mirror, or the network failed for a moment.
             if apt.update(stop).is_err() {
@@ -431,5 +502,42 @@ mod tests {
         ] {
             assert_eq!(build.is_it(name), is_it, "{name}");
         }
+    }
+
+    /// An ELF file whose only segment is loaded to that address.
+    fn elf(address: u64) -> Vec<u8> {
+        let mut file = vec![0; 64 + 56];
+        file[..7].copy_from_slice(b"\x7FELF\x02\x01\x01");
+        file[32] = 64;
+        file[54] = 56;
+        file[56] = 1;
+        file[64] = 1;
+        file[64 + 16..64 + 24].copy_from_slice(&address.to_le_bytes());
+        file
+    }
+
+    #[test]
+    fn a_kernel_is_told_from_a_program() {
+        let folder =
+            std::env::temp_dir().join(format!("chronoscope-kernel-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("image");
+        let is_image = |bytes: &[u8], architecture| {
+            fs::write(&path, bytes).unwrap();
+            is_image(&path, architecture)
+        };
+        let mut bzimage = vec![0; 0x300];
+        bzimage[0x202..0x206].copy_from_slice(b"HdrS");
+        assert!(is_image(&bzimage, &AMD64) && !is_image(&bzimage, &ARM64));
+        let mut image = vec![0; 100];
+        image[56..60].copy_from_slice(b"ARM\x64");
+        assert!(is_image(&image, &ARM64) && !is_image(&image, &AMD64));
+        assert!(is_image(&elf(0xffff_ffff_8100_0000), &AMD64));
+        assert!(!is_image(&elf(0x40_0000), &AMD64));
+        for none in [&b""[..], b"#!/bin/sh\n", b"\x7FELF", &elf(0)[..70]] {
+            assert!(!is_image(none, &AMD64), "{none:?}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(!super::is_image(&path, &AMD64), "a file that is not there");
     }
 }

@@ -4,6 +4,7 @@
 use anyhow::{Result, bail};
 
 use super::{architecture::Architecture, identity::Emulator, kernel::Flavour};
+use crate::Request;
 
 /// The mode of the guest's processors and clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +29,8 @@ const INSTRUCTIONS: [&str; 4] = ["-accel", "tcg", "-rtc", "base=2020-01-01,clock
 impl Mode {
     pub const WORDS: [&'static str; 3] = ["det", "smp", "kvm"];
 
-    pub fn of(word: &str) -> Self {
+    /// The mode that a request names; deterministic unless it names another.
+    pub fn from_word(word: &str) -> Self {
         match word {
             "smp" => Self::Multiprocessor,
             "kvm" => Self::Kvm,
@@ -95,7 +97,7 @@ impl Mode {
         architecture.options().chain(further).map(str::to_owned).chain(own).collect()
     }
 
-    /// The kernel's boot arguments: those of the mode and the flavour, then `append`.
+    /// The kernel's boot arguments: the arguments of the mode and the flavour, then `append`.
     pub fn boot_arguments(self, flavour: &Flavour, append: &str) -> String {
         let clock = if self == Self::Kvm { "" } else { flavour.architecture.clock };
         let model = flavour.boot_preemption().map(|model| format!("preempt={model}"));
@@ -107,16 +109,22 @@ impl Mode {
         format!("{words} -- chronoscope-guest")
     }
 
-    /// The words that the mode adds to the port's request.
-    pub fn request(self, flavour: &Flavour) -> String {
-        let model =
-            flavour.preemption.map_or(String::new(), |model| format!(" preemption={model}"));
-        model + &self.clock().map_or(String::new(), |clock| format!(" {clock}"))
+    /// The request with the parameters by which the guest's own port checks the kernel and reads
+    /// the clock.
+    pub fn completed(self, request: Request, flavour: &Flavour) -> Request {
+        self.with_clock(match flavour.preemption {
+            Some(model) => request.with("preemption", model),
+            None => request,
+        })
     }
 
-    /// The word that makes a program's clock count instructions; `None` where time is on the wall.
-    pub fn clock(self) -> Option<String> {
-        (self != Self::Kvm).then(|| format!("instruction_ns={}", 1 << SHIFT))
+    /// The request with the parameter that makes a port's clock count instructions; unchanged where
+    /// time is on the wall.
+    pub fn with_clock(self, request: Request) -> Request {
+        match self {
+            Self::Kvm => request,
+            _ => request.with("instruction_ns", 1 << SHIFT),
+        }
     }
 
     /// A remark on how to read the mode's figures.
@@ -165,6 +173,7 @@ mod tests {
             assert!(!Mode::Deterministic.options(architecture).contains(&"-smp".to_owned()));
         }
         assert!(!Mode::Multiprocessor.is_kept() && Mode::Deterministic.is_kept());
-        assert_eq!(Mode::Multiprocessor.clock().as_deref(), Some("instruction_ns=2"));
+        let request = Mode::Multiprocessor.with_clock(Request::new("period"));
+        assert_eq!(request.to_string(), "period instruction_ns=2");
     }
 }

@@ -17,7 +17,7 @@ use super::{
     architecture::Architecture,
     identity::Emulator,
     initramfs,
-    kernel::Flavour,
+    kernel::{Flavour, OwnKernel},
     options::Mode,
     port, programs,
     qmp::{self, Qmp},
@@ -47,12 +47,14 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Prepares the machine: fetches, builds, boots and saves everything that is not in the cache.
+    /// Prepares the machine with the flavour's kernel, or with `own` in its place: fetches, builds,
+    /// boots and saves everything that is not in the cache.
     ///
     /// # Errors
     /// If a file or program is missing or the boot fails; the message gives the remedy.
     pub fn ready(
         flavour: &Flavour,
+        own: Option<&OwnKernel>,
         mode: Mode,
         programs: &[String],
         stop: &AtomicBool,
@@ -62,8 +64,8 @@ impl Guest {
         let program = port::program(architecture)?;
         let emulator = Emulator::find(architecture, stop)?;
         mode.check(architecture, &emulator)?;
-        let cache = Cache::of_user()?;
-        let kernel = flavour.kernel(&cache, stop)?;
+        let cache = Cache::for_user()?;
+        let kernel = flavour.kernel(own, &cache, stop)?;
         let mut initramfs = initramfs::archive(&program, &kernel.modules);
         if !programs.is_empty() {
             // The kernel unpacks concatenated archives.
@@ -127,7 +129,7 @@ impl Guest {
     fn save(&self, stop: &AtomicBool) -> Result<()> {
         let mut qemu = self.qemu();
         self.with_kernel(&mut qemu);
-        self.talk(&mut qemu, Limit::of_work(BOOT), stop, &mut |_| Ok(()), |qmp| {
+        self.talk(&mut qemu, Limit::for_work(BOOT), stop, &mut |_| Ok(()), |qmp| {
             qmp.until(|message| message["event"] == "GUEST_PANICKED")
                 .context("the guest has not booted")?;
             // QEMU reports the event before it stops; a state saved in between would run on by
@@ -159,7 +161,8 @@ impl Guest {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut qemu = self.qemu();
-        for (name, text) in [("request", Some(start.request)), ("program", command)] {
+        let request = start.request.to_string();
+        for (name, text) in [("request", Some(request.as_str())), ("program", command)] {
             let Some(text) = text else { continue };
             // A comma in an option is written twice.
             let text = text.replace(',', ",,");
@@ -215,7 +218,7 @@ impl Guest {
             let talked = talk
                 .join()
                 .unwrap_or_else(|_| Err(anyhow!("the thread that controls QEMU panicked")));
-            // The error of QEMU or the guest explains more than that of the conversation.
+            // An error of QEMU or the guest explains more than an error of the conversation.
             ran.and(talked)
         })
     }

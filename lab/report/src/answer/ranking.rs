@@ -293,8 +293,7 @@ fn picks(run: &Run, rules: &Answering) -> Option<Vec<Pick>> {
     }
     let mut picks: Vec<Pick> = Vec::new();
     for case in proven() {
-        let words = case.label.split_whitespace().filter_map(|word| word.split_once('='));
-        let when = words.filter(|(name, _)| !["kind", "pair"].contains(name));
+        let when = case.label.parameters().filter(|(name, _)| !["kind", "pair"].contains(name));
         let when = when.map(|(name, value)| (name.into(), value.into()));
         let mut pick =
             Pick { experiment: case.experiment.clone(), when: when.collect(), ..Pick::default() };

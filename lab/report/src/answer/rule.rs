@@ -4,8 +4,8 @@ use chronoscope_suite::{Parameter, Values, experiments};
 
 use super::span::Span;
 use chronoscope_run::{
-    Answering, CaseResult, Run, SeriesResult, answer::Bound, answer::Condition, answer::Pick,
-    answer::Sentence,
+    Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
+    answer::Pick, answer::Sentence,
 };
 use chronoscope_units::OneLine;
 
@@ -19,13 +19,11 @@ pub fn machine(case: &CaseResult) -> &str {
     case.target.split_once('@').map_or("", |(_, machine)| machine)
 }
 
-/// The label of a case without the words that all cases of its experiment have.
-pub fn label(run: &Run, case: &CaseResult) -> String {
+/// The label of a case without the parts that all cases of its experiment have.
+pub fn label(run: &Run, case: &CaseResult) -> Label {
     let others = || run.cases.iter().filter(|other| other.experiment == case.experiment);
     let alone = others().count() == 1;
-    let in_all = |word: &str| others().all(|other| other.label.split(' ').any(|one| one == word));
-    let own = case.label.split(' ').filter(|word| alone || !in_all(word));
-    own.collect::<Vec<_>>().join(" ")
+    case.label.filtered(|part| alone || !others().all(|other| other.label.has(part)))
 }
 
 /// The cases with evidence that a pick is of.

@@ -89,10 +89,7 @@ impl Pairing {
     fn label(&self, case: &CaseResult, with_target: bool) -> String {
         match self {
             Self::Parameter(name) => {
-                let words = case.label.split(' ').filter(|word| {
-                    word.split_once('=').is_none_or(|(parameter, _)| parameter != name)
-                });
-                let kept = words.collect::<Vec<_>>().join(" ");
+                let kept = case.label.filtered(|part| part.name() != Some(name));
                 let target = if with_target { case.target.as_str() } else { "" };
                 format!("{target} {kept}").trim().to_owned()
             }

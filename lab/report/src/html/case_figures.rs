@@ -9,7 +9,7 @@ use super::{
     scale::Scale,
     text::{common_words, joined, unique},
 };
-use chronoscope_run::{CaseResult, Domain, FigureResult, Published};
+use chronoscope_run::{CaseResult, Domain, FigureResult, Published, label::Part};
 use chronoscope_units::{OneLine, show};
 
 /// Most rows of a chart; further rows continue in the next one.
@@ -66,7 +66,8 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         .filter(|(_, case, figure)| figure.value.is_finite() && has_reference(case, figure))
         .collect();
     let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
-        let words = [*subject, &case.target].into_iter().chain(case.label.split_whitespace());
+        let words = [*subject, case.target.as_str()];
+        let words = words.into_iter().chain(case.label.parts().map(Part::text));
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
     let words: Vec<Vec<String>> = measured.iter().map(words).collect();

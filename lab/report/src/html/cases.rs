@@ -1,12 +1,10 @@
 //! Whole cases, for charts of cycle profiles and captures.
 
-use std::collections::BTreeSet;
-
 use super::{
     panel::{Subject, domain},
     text::joined,
 };
-use chronoscope_run::{CaseResult, Domain, Unit};
+use chronoscope_run::{CaseResult, Domain, Label, Unit, label::Part};
 
 /// A case with evidence, prepared for a chart.
 pub struct ProvenCase<'a> {
@@ -14,8 +12,8 @@ pub struct ProvenCase<'a> {
     pub case: &'a CaseResult,
     /// The case's target, preceded by the run's name if the page shows several runs.
     pub target: String,
-    /// The words of the case's label that are not common to all cases of the experiment.
-    pub label: String,
+    /// The parts of the case's label that are not common to all cases of the experiment.
+    pub label: Label,
 }
 
 impl<'a> ProvenCase<'a> {
@@ -27,9 +25,7 @@ impl<'a> ProvenCase<'a> {
             case.experiment == experiment && case.is_proven()
         };
         let cases: Vec<_> = subjects.iter().flat_map(of).filter(proven).collect();
-        let words: Vec<BTreeSet<&str>> =
-            cases.iter().map(|(_, case)| case.label.split_whitespace().collect()).collect();
-        let is_own = |word: &&str| words.iter().any(|others| !others.contains(word));
+        let is_own = |part: Part<'_>| cases.iter().any(|(_, other)| !other.label.has(part));
         let proven_case = |(subject, case): &(&'a Subject<'a>, &'a CaseResult)| Self {
             experiment,
             case,
@@ -37,13 +33,13 @@ impl<'a> ProvenCase<'a> {
                 if subjects.len() > 1 { subject.name.as_str() } else { "" },
                 &case.target,
             ]),
-            label: case.label.split_whitespace().filter(is_own).collect::<Vec<_>>().join(" "),
+            label: case.label.filtered(is_own),
         };
         cases.iter().map(proven_case).collect()
     }
 
     pub fn name(&self) -> String {
-        joined(&[&self.target, &self.label])
+        joined(&[self.target.as_str(), &self.label])
     }
 }
 

@@ -194,12 +194,9 @@ fn clock(domain: Option<Domain>) -> String {
 /// unless `with_loops` is set, because charts show n.
 fn words(entry: &Entry<'_>, with_loops: bool) -> Vec<String> {
     let mut words = vec![entry.subject.to_owned(), entry.case.target.to_string()];
-    let label = entry
-        .case
-        .label
-        .split_whitespace()
-        .filter(|word| with_loops || !word.starts_with("loops="));
-    words.extend(label.map(str::to_owned));
+    let parts = entry.case.label.parts();
+    let parts = parts.filter(|part| with_loops || part.name() != Some("loops"));
+    words.extend(parts.map(|part| part.text().to_owned()));
     words.push(entry.series.name.to_string());
     words.retain(|word| !word.is_empty());
     words

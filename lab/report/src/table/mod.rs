@@ -10,7 +10,7 @@ mod peers;
 pub(crate) mod published;
 
 use crate::{Paint, Screen};
-use chronoscope_run::{CaseResult, Run};
+use chronoscope_run::{CaseResult, Run, label::Part};
 
 /// The header of the column that follows a statistic with an interval: its least confidence, with
 /// five repetitions. From six on, it is 95 %.
@@ -68,8 +68,8 @@ fn truncate_start(name: &str, most: usize) -> String {
 /// Consecutive cases of one experiment on one target, which share a heading.
 pub(crate) struct Group<'a> {
     pub(crate) cases: &'a [CaseResult],
-    /// The words common to the labels of all cases; shown once, in the heading.
-    common: Vec<&'a str>,
+    /// The parts common to the labels of all cases; shown once, in the heading.
+    common: Vec<Part<'a>>,
 }
 
 impl<'a> Group<'a> {
@@ -78,23 +78,23 @@ impl<'a> Group<'a> {
         run.cases
             .chunk_by(|one, next| one.experiment == next.experiment && one.target == next.target)
             .map(|cases| {
-                let in_all = |word: &&str| {
-                    cases.iter().all(|case| case.label.split(' ').any(|other| other == *word))
-                };
-                let words = cases[0].label.split_whitespace();
+                let in_all = |part: &Part<'_>| cases.iter().all(|case| case.label.has(*part));
+                let parts = cases[0].label.parts();
                 Self {
                     cases,
-                    common: words.filter(|word| cases.len() > 1 && in_all(word)).collect(),
+                    common: parts.filter(|part| cases.len() > 1 && in_all(part)).collect(),
                 }
             })
     }
 
-    /// The words of a case's label that are not common to the group; `defaults` if there are none,
+    /// The parts of a case's label that are not common to the group; `defaults` if there are none,
     /// or empty if the case is alone in its group.
     fn label(&self, case: &'a CaseResult) -> String {
-        let own = case.label.split_whitespace().filter(|word| !self.common.contains(word));
-        let label = own.collect::<Vec<_>>().join(" ");
-        if label.is_empty() && self.cases.len() > 1 { "defaults".to_owned() } else { label }
+        let label = case.label.filtered(|part| !self.common.contains(&part));
+        match label.is_empty() && self.cases.len() > 1 {
+            true => "defaults".to_owned(),
+            false => label.into(),
+        }
     }
 }
 

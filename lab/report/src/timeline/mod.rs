@@ -123,8 +123,7 @@ impl<'a> Timeline<'a> {
     }
 
     fn add(&mut self, case: &'a CaseResult) {
-        let name =
-            [&case.experiment, &case.target, &case.label].map(|text| text.as_str()).join(" ");
+        let name = [&*case.experiment, &*case.target, &*case.label].join(" ");
         let description = format!(
             "a sample is from: {}; to: {}; verdict: {}",
             case.start,

@@ -1,18 +1,17 @@
-//! Turns PostgreSQL's errors into messages that name the store and the remedy.
+//! The reasons of a store's errors in PostgreSQL's words. The module knows nothing of the tables.
 
-use anyhow::{Error, anyhow};
 use postgres::error::SqlState;
 
-use super::cause;
+use super::{super::session::StoreError, cause};
 use chronoscope_units::printable;
 
-/// Returns the server's or the client's error as a message with the store's name and the remedy.
-pub fn explain(name: &str, error: &postgres::Error) -> Error {
+/// Returns the server's or the client's error with the store's place and the remedy.
+pub fn explain(name: &str, error: &postgres::Error) -> StoreError {
     let said = match error.as_db_error() {
         Some(error) => printable(error.message()),
-        None => printable(&cause(error).to_string()),
+        None => printable(&cause(error)),
     };
-    let what = match error.code() {
+    let reason = match error.code() {
         Some(&(SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION)) => {
             format!("refuses its user ({said}): set PGPASSWORD, or name another user in --store")
         }
@@ -39,5 +38,5 @@ pub fn explain(name: &str, error: &postgres::Error) -> Error {
             "cannot be reached ({said}): start the server, or name another store with --store"
         ),
     };
-    anyhow!("the store {name} {what}")
+    StoreError { place: name.to_owned(), reason }
 }

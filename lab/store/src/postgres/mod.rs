@@ -13,7 +13,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use bytes::BytesMut;
 use postgres::{
     Client, Config,
@@ -25,7 +25,7 @@ use self::error::explain;
 use super::{
     place::Server,
     schema::{Dialect, VERSION, migrations},
-    session::{Row, Session, Value},
+    session::{Row, Session, StoreError, Value},
 };
 use chronoscope_base::signals;
 
@@ -35,7 +35,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The longest wait for a server's acknowledgement.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// The settings of a session: where the tables are, and how long it waits for other sessions and
+/// The settings of a session: the schema of its tables, and its longest waits for other sessions and
 /// for a statement.
 const SETTINGS: &str = "SET search_path = chronoscope, pg_catalog; SET lock_timeout = '10s';
     SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'";
@@ -48,7 +48,7 @@ const FIRST: &str = "CREATE SCHEMA IF NOT EXISTS chronoscope;
     CREATE TABLE chronoscope.version (number BIGINT NOT NULL);
     INSERT INTO chronoscope.version VALUES (0)";
 
-/// The largest difference of two clocks, in seconds, that is not remarked on.
+/// The largest difference of two clocks, in seconds, without a remark.
 const CLOCKS: f64 = 60.0;
 
 /// An open connection.
@@ -58,7 +58,7 @@ pub struct Postgres {
     tls: tls::Make,
     /// The store's URL without a password, for messages.
     name: String,
-    /// A transaction is open, which a new connection would not have.
+    /// `true` while a transaction is open, which a new connection would not have.
     is_writing: bool,
 }
 
@@ -68,8 +68,11 @@ impl Postgres {
     /// # Errors
     /// If the server cannot be reached, or the database is no store that this program knows.
     pub fn open(server: &Server, name: &str, create: bool) -> Result<Self> {
-        let (config, tls) = configured(server.url())
-            .map_err(|error| anyhow!("the store {name} cannot be opened: {error:#}"))?;
+        let place = name.to_owned();
+        let (config, tls) = configured(server.url()).map_err(|error| StoreError {
+            place,
+            reason: format!("cannot be opened: {error:#}"),
+        })?;
         let client = connect(&config, &tls, name)?;
         let mut session = Self { client, config, tls, name: name.to_owned(), is_writing: false };
         session.prepare(create)?;
@@ -84,16 +87,16 @@ impl Postgres {
                 bail!("there is no store of runs at {name}: `chronoscope run` makes it")
             }
             Some(VERSION) => Ok(()),
-            Some(newer) if newer > VERSION => bail!(
-                "the store {name} has version {newer} and this program knows {VERSION}: use the chronoscope that wrote \
-                 it, or name another store with --store"
-            ),
-            Some(_) | None => self.migrate(),
+            Some(newer) if newer > VERSION => bail!(self.error(format!(
+                "has version {newer} and this program knows {VERSION}: use the chronoscope that wrote it, or name \
+                 another store with --store"
+            ))),
+            Some(_) | None => Ok(self.migrate()?),
         }
     }
 
     /// The version of the tables; `None` without tables.
-    fn version(&mut self) -> Result<Option<i64>> {
+    fn version(&mut self) -> Result<Option<i64>, StoreError> {
         // Not by to_regclass: it may not see tables that another program made while this one waited
         // for the lock.
         let exists =
@@ -106,9 +109,13 @@ impl Postgres {
         Ok(rows.first().map(|row| row.int(0)))
     }
 
-    fn migrate(&mut self) -> Result<()> {
+    fn error(&self, reason: String) -> StoreError {
+        StoreError { place: self.name.clone(), reason }
+    }
+
+    fn migrate(&mut self) -> Result<(), StoreError> {
         self.begin()?;
-        // Another program may be making them too.
+        // Another program may be making the tables too.
         self.batch(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
         let version = match self.version()? {
             Some(version) => version,
@@ -124,25 +131,24 @@ impl Postgres {
         self.commit()
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let rows = self.client.query(&numbered(sql), &references(values));
         let rows = rows.and_then(|rows| rows.iter().map(read).collect());
         rows.map_err(|error| explain(&self.name, &error))
     }
 
-    fn batch(&mut self, sql: &str) -> Result<()> {
+    fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
         self.client.batch_execute(sql).map_err(|error| explain(&self.name, &error))
     }
 }
 
-/// The client's settings from a URL. `sslmode` says whether the connection is encrypted; the
-/// certificate is checked whenever it is.
+/// Returns the client's settings from a URL. `sslmode` decides whether the connection is encrypted;
+/// the certificate of an encrypted connection is always checked.
 fn configured(url: &str) -> Result<(Config, tls::Make)> {
     let (url, trusted, mode) = without_tls(url);
     let mut config: Config = url.parse().map_err(|error: postgres::Error| {
         // The client's own text is `invalid connection string: …`.
-        let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        anyhow!("its URL is not valid ({cause}): write postgres://USER@HOST/DATABASE")
+        anyhow!("its URL is not valid ({}): write postgres://USER@HOST/DATABASE", cause(&error))
     })?;
     if config.get_password().is_none()
         && let Ok(password) = env::var("PGPASSWORD")
@@ -167,7 +173,8 @@ fn configured(url: &str) -> Result<(Config, tls::Make)> {
     Ok((config, tls))
 }
 
-/// A URL without the parameters of TLS, the file of trusted certificates, and the mode.
+/// Splits a URL into the URL without the parameters of TLS, the file of trusted certificates, and the
+/// mode.
 fn without_tls(url: &str) -> (String, Option<String>, Option<String>) {
     let Some((place, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
     let (mut trusted, mut mode) = (None, None);
@@ -188,13 +195,13 @@ fn without_tls(url: &str) -> (String, Option<String>, Option<String>) {
     (url, trusted, mode)
 }
 
-fn connect(config: &Config, tls: &tls::Make, name: &str) -> Result<Client> {
+fn connect(config: &Config, tls: &tls::Make, name: &str) -> Result<Client, StoreError> {
     let mut client = config.connect(tls.clone()).map_err(|error| explain(name, &error))?;
     client.batch_execute(SETTINGS).map_err(|error| explain(name, &error))?;
     Ok(client)
 }
 
-/// A statement with PostgreSQL's marks of values, `$1`. No statement has a `?` in a text.
+/// Returns a statement with PostgreSQL's marks of values, `$1`. No statement has a `?` in a text.
 fn numbered(sql: &str) -> String {
     sql.replace('?', "$")
 }
@@ -224,7 +231,7 @@ fn references(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-/// A row in the types that the tables have.
+/// Reads a row in the types of the tables.
 fn read(row: &postgres::Row) -> Result<Row, postgres::Error> {
     let value = |(column, kind): (usize, &Type)| {
         Ok(match *kind {
@@ -238,9 +245,8 @@ fn read(row: &postgres::Row) -> Result<Row, postgres::Error> {
 }
 
 impl Session for Postgres {
-    /// A server that was restarted is asked once more, unless a transaction was lost with the
-    /// connection.
-    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+    /// Asks a restarted server once more, unless a transaction was lost with the connection.
+    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let rows = self.query(sql, values);
         if rows.is_err() && !self.is_writing && self.reconnect()? {
             return self.query(sql, values);
@@ -248,13 +254,13 @@ impl Session for Postgres {
         rows
     }
 
-    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize> {
+    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize, StoreError> {
         let changed = self.client.execute(&numbered(sql), &references(values));
         let changed = changed.map_err(|error| explain(&self.name, &error))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self) -> Result<(), StoreError> {
         if signals::stop().load(Ordering::Relaxed) {
             // The program is to end within two seconds.
             self.batch("SET lock_timeout = '1s'; SET statement_timeout = '1500ms'")?;
@@ -263,14 +269,14 @@ impl Session for Postgres {
         self.batch("BEGIN")
     }
 
-    fn commit(&mut self) -> Result<()> {
+    fn commit(&mut self) -> Result<(), StoreError> {
         self.batch("COMMIT")?;
         self.is_writing = false;
         Ok(())
     }
 
     fn rollback(&mut self) {
-        // A session that is lost has no transaction.
+        // A lost session has no transaction.
         let _ = self.client.batch_execute("ROLLBACK");
         self.is_writing = false;
     }
@@ -285,27 +291,21 @@ impl Session for Postgres {
         let rows = self.rows(&query, &[])?;
         let row = rows.first().context("the server gave no answer")?;
         if row.int(0) == 0 {
-            bail!(
-                "the store {} may not be written by the user {}: its owner grants the right (docs/many-machines.md), or \
-                 name another store with --store",
-                self.name,
+            bail!(self.error(format!(
+                "may not be written by the user {}: its owner grants the right (docs/many-machines.md), or name \
+                 another store with --store",
                 row.text(1)
-            );
+            )));
         }
         if row.text(2) == "on" {
-            bail!(
-                "the store {} is on a server that only reads: name the server that is written, with --store",
-                self.name
-            );
+            let reason =
+                "is on a server that only reads: name the server that is written, with --store";
+            bail!(self.error(reason.to_owned()));
         }
         Ok(())
     }
 
-    fn shrink(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn reconnect(&mut self) -> Result<bool> {
+    fn reconnect(&mut self) -> Result<bool, StoreError> {
         if !self.client.is_closed() {
             return Ok(false);
         }
@@ -316,14 +316,14 @@ impl Session for Postgres {
 
     fn remark(&mut self) -> Option<String> {
         let rows = self.rows("SELECT extract(epoch FROM clock_timestamp())::float8", &[]).ok()?;
-        let theirs = rows.first()?.real(0)?;
-        let ours = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();
-        differing(ours - theirs)
+        let server = rows.first()?.real(0)?;
+        let own = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();
+        differing(own - server)
     }
 }
 
-/// The remark on two clocks that differ by so many seconds, this machine's minus the server's;
-/// `None` if they agree well enough.
+/// Returns the remark on two clocks that differ by `seconds`, this machine's minus the server's;
+/// `None` up to a minute.
 fn differing(seconds: f64) -> Option<String> {
     (seconds.abs() > CLOCKS).then(|| {
         let side = if seconds > 0.0 { "ahead of" } else { "behind" };
@@ -335,9 +335,9 @@ fn differing(seconds: f64) -> Option<String> {
     })
 }
 
-/// The reason of an error that the client gives.
-fn cause(error: &postgres::Error) -> Error {
-    anyhow!(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+/// Returns the reason of an error in the client's words.
+fn cause(error: &postgres::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 #[cfg(test)]
@@ -345,14 +345,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_that_disagree_are_remarked_on() {
+    fn different_clocks_cause_a_remark() {
         assert_eq!(differing(59.0), None);
         assert!(differing(3600.0).unwrap().starts_with("this machine's clock is 3600 s ahead of"));
         assert!(differing(-61.2).unwrap().contains("61 s behind the store's"));
     }
 
     #[test]
-    fn far_servers_are_asked_for_tls() {
+    fn remote_servers_need_tls() {
         let mode = |url: &str| configured(url).map(|(config, _)| config.get_ssl_mode());
         assert_eq!(mode("postgres://u@localhost/d").unwrap(), SslMode::Disable);
         assert_eq!(mode("postgres://u@%2Ftmp%2Fx/d").unwrap(), SslMode::Disable);

@@ -20,7 +20,7 @@ fn capture() -> Capture {
     };
     Capture {
         source: "made up".to_owned(),
-        tick: Tick::of_hertz(84_000_000).unwrap(),
+        tick: Tick::from_hertz(84_000_000).unwrap(),
         sampling: Sampling::Exact,
         start: 0,
         end: 2_000,

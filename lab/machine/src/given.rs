@@ -1,5 +1,5 @@
-//! Images of the user's: `NAME=IMAGE@MACHINE`. This module checks that a file is an image for a
-//! machine; it knows none of the machines.
+//! Images that the user gives in a target: `NAME=IMAGE@MACHINE`. This module checks that a file is
+//! an image for a machine; it knows none of the machines.
 
 use std::{
     collections::BTreeMap,
@@ -12,23 +12,23 @@ use std::{
 use anyhow::{Context, Result, bail};
 use object::{Architecture, Object, read::File};
 
-use super::Made;
+use super::Provenance;
 use chronoscope_base::digest::sha256;
 use chronoscope_run::{Target, names::GIVEN_IMAGE};
 
-/// A file that is an image for a machine.
+/// A file of the user's that is an image for a machine.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct GivenImage {
     /// The name that the user gives to the kernel.
     pub(super) name: String,
     pub(super) path: PathBuf,
     sha256: String,
 }
 
-/// The kind of task that is measured of a kernel whose image does not say it.
+/// The kind of task that a given image is measured with, since the lab does not know its kernel.
 pub(super) const KIND: &str = "thread";
 
-impl Own {
+impl GivenImage {
     /// The image of a target, if it has one, for a chip of that architecture whose code is at the
     /// addresses `code`.
     ///
@@ -60,7 +60,7 @@ impl Own {
                 code.end
             );
         }
-        Ok(Some(Self::of(target, path, &bytes)))
+        Ok(Some(Self::new(target, path, &bytes)))
     }
 
     /// The program of a target, if it has one, for this computer.
@@ -89,7 +89,7 @@ impl Own {
         }
         // Without a folder, the path would name a program of PATH.
         let path = fs::canonicalize(path).with_context(|| format!("cannot find {shown}"))?;
-        Ok(Some(Self::of(target, &path, &bytes)))
+        Ok(Some(Self::new(target, &path, &bytes)))
     }
 
     /// The image that was written into a board, of any format.
@@ -97,18 +97,20 @@ impl Own {
     /// # Errors
     /// The file is missing.
     pub(super) fn for_a_board(target: &Target) -> Result<Option<Self>> {
-        let own = |path: &PathBuf| Ok(Self::of(target, path, &read(path)?));
+        let own = |path: &PathBuf| Ok(Self::new(target, path, &read(path)?));
         target.image.as_ref().map(own).transpose()
     }
 
-    fn of(target: &Target, path: &Path, bytes: &[u8]) -> Self {
+    fn new(target: &Target, path: &Path, bytes: &[u8]) -> Self {
         Self { name: target.kernel.clone(), path: path.to_owned(), sha256: sha256(bytes) }
     }
 
-    /// The provenance of the image's figures. What it says of itself comes with its stream.
-    pub(super) fn made(&self) -> Made {
+    /// The provenance of the image's figures: its hash. The stream has what the image says of
+    /// itself.
+    pub(super) fn provenance(&self) -> Provenance {
         let hash = format!("sha256 {}", self.sha256);
-        Made { identity: BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]), remark: "" }
+        let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        Provenance { identity, ..Provenance::default() }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Tests of captures, and of value change dumps of them.
+//! Tests of captures in memory, and of value change dumps written from them.
 
-use super::*;
+use super::{Capture, Channel, Sampling, Tick};
 
 fn capture(tick: Tick, sampling: Sampling) -> Capture {
     let channel = |name: &str, initial, edges: &[u64]| Channel {
@@ -46,7 +46,7 @@ fn pulses_are_whole() {
 
 #[test]
 fn a_dump_is_read_as_it_was_written() {
-    let rate = |hertz| Tick::of_hertz(hertz).unwrap();
+    let rate = |hertz| Tick::from_hertz(hertz).unwrap();
     // A tick that is a unit of time, one that is a multiple of a unit, and one that is neither.
     for (tick, sampling, head) in [
         (Tick::NANOSECOND, Sampling::Exact, "$timescale 1 ns"),
@@ -73,7 +73,7 @@ const HEAD: &str = "$timescale 1 ns $end $scope module top $end $var wire 1 ! a 
     $scope module sub $end $var wire 1 ! a $end $var reg 4 $ v [3:0] $end $upscope $end $upscope $end\n$enddefinitions $end\n";
 
 #[test]
-fn what_others_dump_is_read() {
+fn dumps_of_other_programs_are_read() {
     // Two names for one code, a vector, a glitch within one instant, and changes to the same level.
     let text = format!(
         "{HEAD}#7 $dumpvars 0! 1# b0 $ $end\n#8 1! 1! 0!\n#9\n1!\nb1010 $\n$comment so $end\n#12 0! b110 $ #20"
@@ -90,7 +90,7 @@ fn what_others_dump_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn an_error_names_its_line() {
     let why = |text: &str| format!("{:#}", Capture::from_vcd("dump", text.as_bytes()).unwrap_err());
     let whole = "#0 0! 0# b0 $\n";
     for (body, message) in [
@@ -104,8 +104,8 @@ fn what_is_wrong_is_told_with_its_line() {
         (format!("{whole}hello"), "`hello` is neither a time nor a change"),
         (String::new(), "there is no change in it"),
     ] {
-        let told = why(&format!("{HEAD}{body}"));
-        assert!(told.contains(message), "{told}");
+        let found = why(&format!("{HEAD}{body}"));
+        assert!(found.contains(message), "{found}");
     }
     assert!(why("$scope module a").contains("`$scope` has no `$end`"));
     assert!(why("$enddefinitions $end #0").contains("it has no `$timescale`"));

@@ -3,11 +3,10 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use anyhow::{Context as _, Result};
-use chronoscope_suite::wire::{
-    self, BLOCK, Clock, Domain, Evidence, MAX_FRAME, Record, Sample, Samples, Series,
-};
+use anyhow::Result;
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Series};
 
+use crate::Request;
 use object::Architecture;
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
     events::{Due, FROM, Figures, Interval, SWITCH, TO, Trap},
     image::Place,
 };
+use crate::stream::StreamBuilder;
 
 /// The most series of traps, of interrupts with a due time, and of address spaces or tasks. The
 /// others, which are the rarest or the shortest, have none.
@@ -22,12 +22,9 @@ const MOST_TRAPS: usize = 80;
 const MOST_LATENCIES: usize = 16;
 const MOST_PLACES: usize = 12;
 
-/// A stream under construction.
-#[derive(Default)]
-struct Stream {
-    bytes: Vec<u8>,
-    records: u32,
-    series: u8,
+/// The stream of an observation under construction.
+struct Encoder {
+    stream: StreamBuilder,
     /// Series of a single sample are judged, since there are no longer ones.
     judges_single: bool,
 }
@@ -36,29 +33,28 @@ struct Stream {
 ///
 /// # Errors
 /// A name is longer than a record.
-pub fn encode(observed: &Observed, request: &str, figures: &Figures) -> Result<Vec<u8>> {
-    let mut stream = Stream { judges_single: !figures.has_several(), ..Stream::default() };
-    let kernel = &observed.name;
-    stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
+pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
+    let stream = StreamBuilder::begin(&observed.name, request)?;
+    let mut encoder = Encoder { stream, judges_single: !figures.has_several() };
     let clock = Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
-    stream.send(&Record::Clock(clock))?;
-    stream.evidence("instructions", figures.instructions, 1)?;
+    encoder.stream.send(&Record::Clock(clock))?;
+    encoder.evidence("instructions", figures.instructions, 1)?;
     let Observed { from, to, switch, .. } = observed;
     for (place, index) in [(from, FROM), (to, TO), (switch, SWITCH)] {
         if let Some(Place { name, .. }) = place {
-            stream.evidence(&format!("hits of {name}"), figures.hits[index as usize], 1)?;
+            encoder.evidence(&format!("hits of {name}"), figures.hits[index as usize], 1)?;
         }
     }
     if let (Some(from), Some(to)) = (from, to) {
         let name = format!("{} to {}", from.name, to.name);
-        stream.series(Series::measured(&name), &figures.between)?;
+        encoder.series(Series::measured(&name), &figures.between)?;
     }
     if !figures.switches.is_empty() {
-        stream.intervals("from switch to switch", &figures.switches)?;
+        encoder.intervals("from switch to switch", &figures.switches)?;
     }
     let is_arm = observed.emulated.architecture == Architecture::Arm;
-    stream.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
-    stream.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
+    encoder.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
+    encoder.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
     let masks = [
         (
             if is_arm { "interrupts masked" } else { "interrupts masked, machine mode" },
@@ -67,18 +63,17 @@ pub fn encode(observed: &Observed, request: &str, figures: &Figures) -> Result<V
         ("interrupts masked, supervisor mode", &figures.supervisor_masked),
     ];
     for (name, intervals) in masks.into_iter().filter(|(_, intervals)| !intervals.is_empty()) {
-        stream.intervals(name, intervals)?;
+        encoder.intervals(name, intervals)?;
     }
     match (observed.task.is_some(), is_arm) {
-        (true, _) => stream.places("task", &figures.tasks)?,
-        (false, true) => stream.places("stack pointer", &figures.spaces)?,
-        (false, false) => stream.places("address space", &figures.spaces)?,
+        (true, _) => encoder.places("task", &figures.tasks)?,
+        (false, true) => encoder.places("stack pointer", &figures.spaces)?,
+        (false, false) => encoder.places("address space", &figures.spaces)?,
     }
     if let Some(why) = figures.ended_early {
-        stream.send(&Record::Log(why))?;
+        encoder.stream.send(&Record::Log(why))?;
     }
-    stream.send(&Record::End { records: stream.records })?;
-    Ok(stream.bytes)
+    encoder.stream.end()
 }
 
 fn name(trap: Trap) -> String {
@@ -130,18 +125,10 @@ fn exception(number: u64) -> String {
     }
 }
 
-impl Stream {
-    fn send(&mut self, record: &Record<'_>) -> Result<()> {
-        let mut frame = [0; MAX_FRAME + 1];
-        let length = wire::encode(record, &mut frame).context("a record is longer than a frame")?;
-        self.bytes.extend_from_slice(&frame[..length]);
-        self.records += 1;
-        Ok(())
-    }
-
+impl Encoder {
     fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
         let (value, low) = (value as f64, low as f64);
-        self.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
+        self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
     }
 
     /// Adds a series for each of the keys with the most intervals.
@@ -169,7 +156,11 @@ impl Stream {
         sorted.sort_by_key(|(time, place, _)| (Reverse(*time), **place));
         for (time, place, stays) in sorted.iter().take(MOST_PLACES) {
             let name = format!("in {what} {place:#x}");
-            self.send(&Record::Figure { name: &name, unit: "instructions", value: *time as f64 })?;
+            self.stream.send(&Record::Figure {
+                name: &name,
+                unit: "instructions",
+                value: *time as f64,
+            })?;
             self.series(Series::auxiliary(&name), stays)?;
         }
         self.left_out(&format!("{what}s"), "least used", sorted.len(), MOST_PLACES)
@@ -179,7 +170,9 @@ impl Stream {
     fn left_out(&mut self, what: &str, which: &str, count: usize, most: usize) -> Result<()> {
         match count.saturating_sub(most) {
             0 => Ok(()),
-            rest => self.send(&Record::Log(&format!("the {rest} {which} {what} are left out"))),
+            rest => {
+                self.stream.send(&Record::Log(&format!("the {rest} {which} {what} are left out")))
+            }
         }
     }
 
@@ -194,20 +187,12 @@ impl Stream {
     /// Adds a series with its samples. The first sample's gap is its start: all series of an
     /// observation are counted from the image's first instruction.
     fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
-        let id = self.series;
-        self.series += 1;
-        self.send(&Record::Series(Series { id, ..series }))?;
         let mut last = 0;
-        for part in intervals.chunks(BLOCK) {
-            let mut samples = Samples { series: id, block: Default::default() };
-            for interval in part {
-                let gap = interval.start.wrapping_sub(last).cast_signed();
-                last = interval.start;
-                // A part is no longer than a block.
-                let _ = samples.block.push(Sample { gap, value: interval.length });
-            }
-            self.send(&Record::Samples(samples))?;
-        }
-        Ok(())
+        let samples = intervals.iter().map(|interval| {
+            let gap = interval.start.wrapping_sub(last).cast_signed();
+            last = interval.start;
+            Sample { gap, value: interval.length }
+        });
+        self.stream.series(series, samples)
     }
 }

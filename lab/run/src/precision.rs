@@ -1,5 +1,5 @@
-//! How far the repetitions of a series agree on its figures: the digits that a figure on a wall
-//! clock may claim. Figures of other clocks claim all their digits.
+//! The precision of a figure on a wall clock: the digits on which the repetitions of its series
+//! agree. Figures of other clocks claim all their digits.
 
 use crate::{Repetition, SeriesResult, Statistic, Unit};
 
@@ -17,40 +17,46 @@ const ALONE: f64 = 1.1;
 /// The fewest repetitions of which one can be named.
 const FEWEST: usize = 3;
 
-/// The form in which a figure is shown.
+/// The digits that a figure claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Agreement {
+pub enum Precision {
     /// All digits: the repetitions agree, or there is one, or the clock is exact.
     Full,
     /// Two digits.
     Two,
     /// The range of the repetitions' figures: they do not agree on two digits.
-    Range { low: f64, high: f64 },
+    Range {
+        /// The smallest figure, in the series' unit.
+        low: f64,
+        /// The largest figure, in the series' unit.
+        high: f64,
+    },
 }
 
 /// Two values between which an exact figure alternates, with the share of samples that each has.
 pub type Alternation = [(f64, f64); 2];
 
 impl SeriesResult {
-    /// The form of a statistic, from the figures that the repetitions have for it.
-    pub fn agreement(&self, statistic: &Statistic) -> Agreement {
+    /// The precision of a statistic, from the figures that the repetitions have for it.
+    pub fn precision(&self, statistic: &Statistic) -> Precision {
         let of_repetition = statistic.headline.filter(|_| self.unit == Unit::Nanoseconds);
         let (Some(of_repetition), Some(value)) = (of_repetition, statistic.of_series(self)) else {
-            return Agreement::Full;
+            return Precision::Full;
         };
         let figures: Vec<f64> = self.by_repetition.iter().filter_map(of_repetition).collect();
         let low = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let high = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match (high - low) / 2.0 / value.abs() {
-            _ if figures.len() < 2 => Agreement::Full,
-            apart if apart > TWO_DIGITS && low >= 0.0 => Agreement::Range { low, high },
-            apart if apart > THREE_DIGITS => Agreement::Two,
-            _ => Agreement::Full,
+            _ if figures.len() < 2 => Precision::Full,
+            apart if apart > TWO_DIGITS && low >= 0.0 => Precision::Range { low, high },
+            apart if apart > THREE_DIGITS => Precision::Two,
+            _ => Precision::Full,
         }
     }
 
-    /// Whether one repetition makes the p99 of a wall clock: its own reaches it, and all others lie
-    /// below by more than a tenth. Returns the largest of the others.
+    /// Returns the second largest p99 of the repetitions if a single one determines the p99 of the
+    /// series: all others are more than a tenth below. `None` otherwise, and for other clocks than a
+    /// wall clock.
     pub fn p99_of_one(&self) -> Option<f64> {
         let pooled = self.summary.p99.filter(|_| self.unit == Unit::Nanoseconds)?;
         let each: Option<Vec<f64>> =
@@ -61,8 +67,8 @@ impl SeriesResult {
         (pooled > ALONE * next).then_some(next)
     }
 
-    /// The two values of a figure in instructions or cycles that takes hardly any other: they have
-    /// nine tenths of the samples, and each has a tenth.
+    /// Returns the two values between which samples in instructions or cycles alternate: together they
+    /// have nine tenths of the samples, and each has a tenth at least.
     pub fn alternation(&self) -> Option<Alternation> {
         let mut most = self.histogram.clone();
         most.sort_unstable_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -87,22 +93,22 @@ mod tests {
         series
     }
 
-    fn of_p50(series: &SeriesResult) -> Agreement {
-        series.agreement(Statistic::named("p50").unwrap())
+    fn of_p50(series: &SeriesResult) -> Precision {
+        series.precision(Statistic::named("p50").unwrap())
     }
 
     #[test]
     fn a_figure_has_the_digits_that_its_repetitions_agree_on() {
         let medians = [19.7e3, 27.6e3, 28.6e3, 33.7e3, 48.1e3];
-        let range = Agreement::Range { low: 19.7e3, high: 48.1e3 };
+        let range = Precision::Range { low: 19.7e3, high: 48.1e3 };
         assert_eq!(of_p50(&series(28.6e3, &medians)), range);
-        assert_eq!(of_p50(&series(29.0, &[28.0, 29.0, 30.0])), Agreement::Two);
-        assert_eq!(of_p50(&series(290.0, &[289.0, 290.0, 291.0])), Agreement::Full);
-        assert_eq!(of_p50(&series(28.6e3, &medians[..1])), Agreement::Full);
+        assert_eq!(of_p50(&series(29.0, &[28.0, 29.0, 30.0])), Precision::Two);
+        assert_eq!(of_p50(&series(290.0, &[289.0, 290.0, 291.0])), Precision::Full);
+        assert_eq!(of_p50(&series(28.6e3, &medians[..1])), Precision::Full);
         // The excess over a delay can be negative; a range of it would be hard to read.
-        assert_eq!(of_p50(&series(2.0, &[-3.0, 2.0, 4.0])), Agreement::Two);
+        assert_eq!(of_p50(&series(2.0, &[-3.0, 2.0, 4.0])), Precision::Two);
         let exact = SeriesResult { unit: Unit::Instructions, ..series(28.6e3, &medians) };
-        assert_eq!(of_p50(&exact), Agreement::Full);
+        assert_eq!(of_p50(&exact), Precision::Full);
     }
 
     #[test]

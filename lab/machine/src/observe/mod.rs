@@ -1,10 +1,10 @@
-//! Observes an unmodified image from outside: starts it in QEMU with a plugin, and turns the events
-//! that the plugin writes into a case of a run. It knows neither the store nor the reports.
+//! Observes an unmodified image from outside: a machine that starts the image in QEMU with a plugin,
+//! and turns the events that the plugin writes into a stream of records, like a port's.
 
 pub mod events;
+mod figures;
 pub mod image;
 mod machines;
-mod stream;
 
 use std::{
     collections::BTreeMap, fs, path::Path, process::Command, sync::atomic::AtomicBool,
@@ -12,45 +12,28 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use chronoscope_suite::{Parameter, Spec};
 
 use self::{
     events::{Figures, Sign},
     image::{Given, Image, Place},
     machines::{Emulated, MACHINES},
 };
-use crate::{case::Case, case::Vary};
+use crate::{Machine, Machines, Properties, Provenance, Recording, Request, Start, builder};
 use chronoscope_child::{self as child, Folder};
-use chronoscope_machine::{self as machine, Machine, Made, Recording, Start, qemu};
-use chronoscope_run::{Target, judged::Judge, names::GIVEN_IMAGE, names::OBSERVE};
+use chronoscope_run::{Target, names::GIVEN_IMAGE};
 use chronoscope_units::{printable, words};
 
-/// The form of an observation's case. It is no experiment of the suite: no port runs it.
-static SPEC: Spec = Spec {
-    name: OBSERVE,
-    summary: "an unmodified image, observed from outside",
-    start: "an event in the image: a place is executed, a handler is entered, an interrupt is due, \
-            interrupts are masked, a task is left",
-    end: "the event that belongs to it: the second place, the handler's return, its entry, \
-          interrupts are enabled, the next switch",
-    statistic: "each sample is a number of executed instructions",
-    control: "",
-    evidence: "executed instructions, and executions of each place that was named",
-    pin: "",
-    source: "",
-    parameters: &[],
-    duration_us: |_| 0,
-};
-
 /// The longest time that an image may run for, whatever its limit of instructions.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The file of events in its temporary folder.
 const EVENTS: &str = "events";
 
-/// The user's request.
+/// The image, the machine and the places that the user names.
 pub struct Question<'a> {
+    /// The ELF file.
     pub image: &'a Path,
+    /// QEMU's name of the machine.
     pub machine: &'a str,
     /// An ELF file that runs before the image, in machine mode.
     pub firmware: Option<&'a Path>,
@@ -58,9 +41,11 @@ pub struct Question<'a> {
     pub load: &'a [String],
     /// A disk's raw image. The guest's writes are dropped.
     pub disk: Option<&'a Path>,
+    /// The place at which intervals start: a symbol, or an address as `0x80000000`.
     pub from: Option<&'a str>,
-    /// Intervals end at `from` itself if this is `None`.
+    /// The place at which intervals end; `from` itself if `None`.
     pub to: Option<&'a str>,
+    /// The place whose execution is a switch.
     pub switch: Option<&'a str>,
     /// The variable that holds the running task.
     pub task: Option<&'a str>,
@@ -73,8 +58,8 @@ pub struct Question<'a> {
 }
 
 /// An image on an emulated machine, with an observer.
-#[derive(Debug)]
-pub struct Observed {
+pub struct Observed<'m> {
+    machines: &'m Machines,
     name: String,
     image: Image,
     emulated: &'static Emulated,
@@ -89,12 +74,12 @@ pub struct Observed {
     append: String,
 }
 
-impl Observed {
+impl<'m> Observed<'m> {
     /// Reads the image and finds the machine and the places.
     ///
     /// # Errors
     /// The machine or a symbol is unknown, or the file is no image for the machine.
-    pub fn of(question: &Question<'_>) -> Result<Self> {
+    pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
         if question.stimuli {
             bail!(
                 "interrupts at seeded moments (--stimuli) are not offered on {}: QEMU's plugin \
@@ -142,6 +127,7 @@ impl Observed {
         let limit = question.limit;
         let name = name(question.image);
         Ok(Self {
+            machines,
             name,
             image,
             emulated,
@@ -163,17 +149,26 @@ impl Observed {
     /// One of them is missing.
     pub fn check(&self) -> Result<()> {
         let Emulated { program, package, .. } = self.emulated;
-        if !machine::is_installed(program) {
+        if !builder::is_installed(program) {
             bail!(
                 "{program} is not installed: as root, apt-get install --no-install-recommends \
                  {package}"
             );
         }
-        qemu::plugin().map(drop)
+        self.machines.qemu_plugin().map(drop)
     }
 
-    /// The names and values of the case's parameters.
-    fn parameters(&self) -> Vec<(String, String)> {
+    /// The target that the observation's case names.
+    pub fn target(&self) -> Target {
+        Target {
+            kernel: self.name.clone(),
+            machine: self.emulated.name.to_owned(),
+            image: Some(self.image.path.clone()),
+        }
+    }
+
+    /// The names and values of the parameters of the observation's case.
+    pub fn settings(&self) -> Vec<(String, String)> {
         let place = |name: &str, place: &Option<Place>| {
             Some((name.to_owned(), place.as_ref()?.name.clone()))
         };
@@ -216,7 +211,7 @@ impl Observed {
     /// The command that runs the image with the observer, which writes to this folder.
     fn command(&self, folder: &Folder) -> Result<Command> {
         let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
-        let mut plugin = quoted(&qemu::plugin()?);
+        let mut plugin = quoted(&self.machines.qemu_plugin()?);
         plugin += &format!(",observe={}", quoted(&folder.path(EVENTS)));
         plugin += &format!(",limit={}", self.limit);
         // A place that is not watched has an address that no instruction has.
@@ -279,36 +274,12 @@ fn name(path: &Path) -> String {
     stem.chars().map(letter).take(60).collect()
 }
 
-/// The case of an observation.
-pub fn case(observed: &Observed) -> Case {
-    let parameters = observed.parameters();
-    Case {
-        spec: &SPEC,
-        target: Target {
-            kernel: observed.name.clone(),
-            machine: observed.emulated.name.to_owned(),
-            image: Some(observed.image.path.clone()),
-        },
-        asked: parameters.iter().map(|(name, _)| name.clone()).collect(),
-        parameters,
-        repeat: 1,
-        vary: Vary::default(),
-        duration: None,
-        watchdog: Some(PATIENCE),
-        deadline: None,
-        analyser: None,
-        limits: Vec::new(),
-        judge: Judge::default(),
-        published: Vec::new(),
-    }
-}
-
-impl Machine for Observed {
-    fn parameters(&self) -> Vec<(&'static Parameter, String)> {
-        Vec::new()
+impl Machine for Observed<'_> {
+    fn properties(&self) -> Properties {
+        Properties { is_emulated: true, ..Properties::default() }
     }
 
-    fn prepare(&self, _request: &str, _stop: &AtomicBool) -> Result<Made> {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let hash = format!("sha256 {}", self.image.sha256);
         let mut identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
         if let Some(firmware) = &self.firmware {
@@ -328,11 +299,7 @@ impl Machine for Observed {
                  when the disk answers, so that another run has other figures"
             }
         };
-        Ok(Made { identity, remark })
-    }
-
-    fn is_emulated(&self) -> bool {
-        true
+        Ok(Provenance { identity, remark: remark.to_owned() })
     }
 
     /// Runs the image to its end, or to the limit of instructions. When `stop` becomes true, QEMU
@@ -350,7 +317,7 @@ impl Machine for Observed {
         let expired = ended.as_ref().is_err_and(|error| error.is::<child::Expired>());
         let mut figures = match fs::read(folder.path(EVENTS))
             .context("no events")
-            .map(|bytes| Figures::of(&bytes, self.sign()))
+            .map(|bytes| Figures::from_events(&bytes, self.sign()))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.
@@ -360,7 +327,7 @@ impl Machine for Observed {
         if expired {
             figures.ended_early = Some("ten minutes have passed: lower --limit");
         }
-        sink(&stream::encode(self, start.request, &figures)?)?;
+        sink(&figures::encode(self, start.request, &figures)?)?;
         Ok(Recording::new())
     }
 }
@@ -392,7 +359,7 @@ mod tests {
                 append: "",
                 stimuli: false,
             };
-            Observed::of(&question).unwrap_err().to_string()
+            Observed::new(&Machines::default(), &question).err().unwrap().to_string()
         };
         assert!(ask("/dev/null", "vird").contains("did you mean virt"));
         assert!(ask("/dev/null", "virt").contains("there is no such image"));
