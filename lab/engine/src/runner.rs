@@ -112,7 +112,7 @@ pub fn run_on_machine(
 /// returns the number of repetitions to reach for each case, or an empty list to end the run.
 ///
 /// # Errors
-/// As [`run`].
+/// A target does not exist.
 pub fn run_until(
     machines: &Machines,
     cases: &[Case],

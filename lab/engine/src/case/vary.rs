@@ -12,8 +12,8 @@ use chronoscope_units::OneLine;
 
 /// The start states of a case's repetitions: `16`, or with a seed of their own `16:7`.
 ///
-/// Repetition r starts from state r modulo the number of states. With one state, that state is the
-/// one that the port's own start leaves, and requests are those of a case that says nothing.
+/// Repetition r starts from state r modulo the number of states. With one state, the port's own start
+/// leaves that state, and requests have no seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vary {
     states: u16,

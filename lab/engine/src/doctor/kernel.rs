@@ -56,7 +56,7 @@ fn preemption(files: &dyn Files, config: Option<&str>) -> Finding {
 }
 
 /// The preemption model `rt`, `full`, `lazy`, `voluntary` or `none`: the current one if the kernel
-/// shows it, else that of the boot arguments, else that of the build.
+/// shows it, else from the boot arguments, else from the build.
 fn model(files: &dyn Files, config: Option<&str>) -> Option<String> {
     let version = files.text("/proc/sys/kernel/version").unwrap_or_default();
     if version.contains("PREEMPT_RT") || files.number("/sys/kernel/realtime") == Ok(1) {

@@ -1,8 +1,16 @@
 //! The context of a run: this machine, and this program.
 
-use std::{collections::BTreeMap, env, ffi::CStr, fs, io::Read as _, process, thread};
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::CStr,
+    fs,
+    io::Read as _,
+    process, thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use jiff::Timestamp;
+use humantime::format_rfc3339_seconds;
 use rustix::system::uname;
 
 use chronoscope_base::{digest, digest::sha256};
@@ -19,7 +27,7 @@ pub fn now(revision: &str) -> Context {
     };
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     Context {
-        date: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
+        date: format_rfc3339_seconds(SystemTime::now()).to_string().into(),
         seconds: 0.0,
         case_seconds: None,
         uuid: uuid().into(),
@@ -46,7 +54,8 @@ fn uuid() -> String {
     let mut random = [0; 32];
     // Without the device, the time and the process still tell two runs apart.
     let _ = fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut random));
-    let salt = format!("{random:?} {} {}", process::id(), Timestamp::now().as_nanosecond());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let salt = format!("{random:?} {} {now}", process::id());
     digest::uuid(salt.as_bytes())
 }
 
@@ -57,5 +66,19 @@ fn machine() -> OneLine {
     match id.trim() {
         "" => OneLine::default(),
         id => sha256(format!("chronoscope {id}").as_bytes())[..16].into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_in_utc_to_the_second() {
+        let date = now("").date.to_string();
+        let form: String =
+            date.chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect();
+        assert_eq!(form, "0000-00-00T00:00:00Z", "{date}");
+        assert!(*date > *"2026", "{date}");
     }
 }

@@ -18,7 +18,7 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let mut complete = 0;
     let mut spent = Duration::ZERO;
     let mut results = Vec::new();
-    // One case at a time, so that memory is bounded by that of one.
+    // One case at a time, so that memory holds the samples of one.
     for (place, case) in header.cases()?.iter().enumerate() {
         let tally = Tally::replayed(case, place, journal)?;
         complete += usize::from(!tally.needs_more());
