@@ -2,15 +2,15 @@
 //!
 //! [`summary`] keeps every sample of a case in bounded memory and computes its quantiles, mean and
 //! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
-//! points; [`bursts`] tests whether rare samples are independent. [`mod@compare`] compares B with A by
-//! their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules, [`between`]
-//! the variance between runs, [`needed`] the number of repetitions that would settle it, and
-//! [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and upper
-//! limits of percentiles without assuming a distribution, [`resample`] medians, ranks and random numbers, and
-//! [`beta`] and [`gamma`] the special functions that tests and bounds need.
-//! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence of
-//! runs changed its level. [`notable`] keeps the largest samples and the misses of a series that is
-//! too long to be kept whole.
+//! points; [`bursts`] tests whether rare samples are independent. [`mod@compare`] compares B with A
+//! by their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules,
+//! [`between`] the variance between runs, [`needed`] the number of repetitions that would settle
+//! it, and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians
+//! and upper limits of percentiles without assuming a distribution, [`resample`] medians, ranks and
+//! random numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
+//! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence
+//! of runs changed its level. [`notable`] keeps the largest samples and the misses of a series that
+//! is too long to be kept whole.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
