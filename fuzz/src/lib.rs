@@ -21,7 +21,7 @@ use chronoscope_engine::{
 };
 use chronoscope_machine::{Machines, profile::Retirement};
 use chronoscope_report::{
-    Screen, answer, baseline, comparison::History, comparison::Judge, csv, github,
+    Screen, answer, baseline, comparison::History, comparison::StatisticChoice, csv, github,
     google_benchmark, html, json, junit, outcomes::Outcomes, perfetto, table, timeline::Timeline,
     vcd,
 };
@@ -102,7 +102,7 @@ fn finish(mut observation: Observation, outcome: Result<()>) {
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
     }
-    let result = observation.finish(&CASE);
+    let result = observation.finish(&CASE).judged();
     let reasons = &result.verdict.reasons;
     assert!(reasons.iter().all(|reason| !reason.contains(char::is_control)), "{reasons:?}");
     let text = serde_json::to_string(&result).expect("JSON");
@@ -165,8 +165,8 @@ pub fn baseline(bytes: &[u8]) {
     if let Some(baseline) = told(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
-        let (judge, history) = (Judge::default(), History::default());
-        baseline.check(&RUN, &baseline::how(&judge, 0.05, &history, &|_, _| None));
+        let (judge, history) = (StatisticChoice::default(), History::default());
+        baseline.check(&RUN, &baseline::options(&judge, 0.05, &history, &|_, _| None));
     }
 }
 

@@ -14,7 +14,9 @@ pub fn image(bytes: &[u8]) {
     let cut = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let name = String::from_utf8_lossy(&bytes[..cut]);
     let image = bytes.get(cut + 1..).unwrap_or_default();
-    let Some(image) = told(Image::of(Path::new("kernel.elf"), image.to_vec())) else { return };
+    let Some(image) = told(Image::from_bytes(Path::new("kernel.elf"), image.to_vec())) else {
+        return;
+    };
     for place in [image.place(&name), image.variable(&name)] {
         let is_short = |name: &str| name.len() <= 60 && !name.contains(char::is_whitespace);
         assert!(told(place).is_none_or(|place| is_short(&place.name)));
@@ -33,7 +35,7 @@ pub fn events(bytes: &[u8]) {
         None => unpacked(bytes),
     };
     for sign in [Sign::Space, Sign::Task, Sign::Place] {
-        if let Some(figures) = told(Figures::of(&file, sign)) {
+        if let Some(figures) = told(Figures::from_events(&file, sign)) {
             check(&figures);
         }
     }

@@ -41,7 +41,7 @@ fn main() -> anyhow::Result<()> {
         }
         decoder.finish()?;
     }
-    let result = observation.finish(&case);
+    let result = observation.finish(&case).judged();
     let seconds = start.elapsed().as_secs_f64();
     let samples = result.series[0].summary.count;
     println!(

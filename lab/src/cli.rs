@@ -56,7 +56,7 @@ The merged run is stored, or with -o written as JSON, or both with -o and --stor
 Exit status: that of the run; 1 if a part is damaged, missing or does not fit the
 others, and then nothing is written.";
 
-// Made once; its size does not matter.
+// One value exists, so that the size of the largest variant does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Subcommand)]
 pub enum Command {
@@ -147,13 +147,13 @@ pub struct Run {
     /// Targets, as linux@host; with an image of your own NAME=IMAGE@MACHINE.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE", help_heading = WHAT)]
     pub target: Vec<String>,
-    /// A board on a serial line (serial:DEVICE[:BAUD]), with any kernel: short for --target board@ with
-    /// this value.
+    /// A board on a serial line (serial:DEVICE[:BAUD]), with any kernel: short for --target board@
+    /// with this value.
     #[arg(long, value_name = "serial:LINE", help_heading = WHAT)]
     pub machine: Option<String>,
-    /// Reserve, lock and use a board of labgrid's with this tag; repeat it for several tags; name=PLACE
-    /// is a place by its name. The target is board@board:PLACE, and KERNEL@place in --target names its
-    /// kernel. Given back at the end.
+    /// Reserve, lock and use a board of labgrid's with this tag; repeat it for several tags;
+    /// name=PLACE is a place by its name. The target is board@board:PLACE, and KERNEL@place in
+    /// --target names its kernel. Given back at the end.
     #[arg(
         long,
         value_name = "KEY=VALUE",
@@ -161,8 +161,8 @@ pub struct Run {
         conflicts_with_all = ["machine", "list", "shard", "on"]
     )]
     pub place: Vec<String>,
-    /// Write this image into the board's flash first, with the program probe-rs, or as boards.toml says
-    /// for a target KERNEL@board:NAME.
+    /// Write this image into the board's flash first, with the program probe-rs, or as boards.toml
+    /// says for a target KERNEL@board:NAME.
     #[arg(long, value_name = "IMAGE", help_heading = OWN)]
     pub flash: Option<PathBuf>,
     /// The board's chip, as probe-rs calls it (`probe-rs chip list`); writes the image of
@@ -210,14 +210,14 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = one_or_more, help_heading = HOW)]
     pub repeat: Option<u64>,
     /// Start the repetitions from N different states of the kernel: what ran before, the phase of
-    /// the tick, the order in which tasks are created. N repetitions, unless --repeat says otherwise.
-    /// The same N and SEED give the same states.
+    /// the tick, the order in which tasks are created. N repetitions, unless --repeat says
+    /// otherwise. The same N and SEED give the same states.
     #[arg(long, value_name = "N[:SEED]", help_heading = HOW)]
     pub vary: Option<String>,
     #[command(flatten)]
     pub jobs: Jobs,
-    /// Run only the cases of shard I of N. Each case belongs to one of the N shards by its experiment,
-    /// target and parameters; `merge` makes one run of all shards.
+    /// Run only the cases of shard I of N. Each case belongs to one of the N shards by its
+    /// experiment, target and parameters; `merge` makes one run of all shards.
     #[arg(long, value_name = "I/N", help_heading = WHAT)]
     pub shard: Option<String>,
     /// Run the cases as shards on a cluster, and merge them: slurm.
@@ -230,12 +230,12 @@ pub struct Run {
     /// repeated.
     #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true, help_heading = WHAT)]
     pub on_option: Vec<String>,
-    /// Write the run of the shard to this file, as JSON, if it is complete, and do nothing else with
-    /// it; given by --on.
+    /// Write the run of the shard to this file, as JSON, if it is complete, and do nothing else
+    /// with it; given by --on.
     #[arg(long, value_name = "FILE", requires = "shard", hide = true)]
     pub part: Option<PathBuf>,
-    /// List the cases, and with --shard 1/N also their shards, as a table or with --format json; run
-    /// nothing.
+    /// List the cases, and with --shard 1/N also their shards, as a table or with --format json;
+    /// run nothing.
     #[arg(long, help_heading = WHAT)]
     pub list: bool,
     /// Keep the run under this name of the machine, instead of a digest of its machine id.
@@ -362,8 +362,8 @@ pub struct Report {
         conflicts_with_all = ["runs", "format", "output", "store", "full", "evidence", "explain"]
     )]
     pub demo: Option<PathBuf>,
-    /// Show the store over time instead: each case on each machine, with changes and runs outside of
-    /// their bands, and a page for each run, as files for any web server, in the folder of -o
+    /// Show the store over time instead: each case on each machine, with changes and runs outside
+    /// of their bands, and a page for each run, as files for any web server, in the folder of -o
     /// [default: chronoscope-history].
     #[arg(
         long,
@@ -434,8 +434,8 @@ pub struct Compare {
     /// Variants: set a parameter on both sides. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,…]")]
     pub set: Vec<String>,
-    /// Variants: add pairs until every case is settled, or this time is over [default: 10m]. Last on
-    /// the line, or with a time: a number and s, m, h or d.
+    /// Variants: add pairs until every case is settled, or this time is over [default: 10m]. Last
+    /// on the line, or with a time: a number and s, m, h or d.
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10m")]
     pub until_sure: Option<String>,
     /// Runs: pair cases that differ in this parameter, or in their `target` [default: target, if
@@ -483,8 +483,8 @@ pub struct History {
     /// Take a run out of the store.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "study", "machine", "label", "limit", "keep"])]
     pub forget: Option<i64>,
-    /// Take all but the newest N runs out of the store, and shrink its file to those that remain. Meanwhile the disk
-    /// must have room for a second copy of them.
+    /// Take all but the newest N runs out of the store, and shrink its file to those that remain.
+    /// Meanwhile the disk must have room for a second copy of them.
     #[arg(long, value_name = "N", conflicts_with_all = ["experiment", "study", "machine", "label", "limit"])]
     pub keep: Option<u32>,
     #[command(flatten)]
@@ -651,7 +651,8 @@ pub enum DoctorFormat {
     Json,
 }
 
-/// The flags of the original, which accepts long names after a single dash too.
+/// The flags of `hwbinder-latency` and `binder-latency`. The original accepts long names after a
+/// single dash too.
 #[derive(Args)]
 pub struct Latency {
     /// Rounds of each pair: a real-time call and an ordinary one.
@@ -779,8 +780,8 @@ fn dropped(word: &str) -> Option<&'static str> {
     DROPPED.iter().find(|(dropped, _)| *dropped == word).map(|(_, message)| *message)
 }
 
-/// The complaint about an unknown subcommand. A dropped one names its replacement; one that is a
-/// study or an experiment lacks `run`.
+/// The message about an unknown command: the replacement of a dropped command, or `run` for the
+/// name of a study or an experiment, else `complaint`.
 fn unknown_command(complaint: &str, word: &str) -> String {
     if let Some(message) = dropped(word) {
         return message.to_owned();
@@ -813,10 +814,12 @@ fn check_cluster(argument: &str) -> Result<()> {
     Ok(())
 }
 
+/// Reads a whole number of a flag.
 fn whole(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "write a whole number")
 }
 
+/// Reads a whole number of at least 1.
 fn one_or_more(text: &str) -> Result<u64, &'static str> {
     whole(text).ok().filter(|number| *number > 0).ok_or("write a whole number of at least 1")
 }

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error without the system's number of it, which says nothing to a reader.
+/// An error's text without the system's numbers, as `(os error 2)`.
 fn in_words(error: &str) -> String {
     let mut parts = error.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! Progress on standard error: a bar on a terminal, plain lines elsewhere. Both show how much longer
-//! the measurement takes; set-up is shown apart, by the console.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere. Both show the remaining
+//! time of the measurement. The console shows set-up.
 
 use std::{
     io::{IsTerminal, stderr},
@@ -15,7 +15,7 @@ use chronoscope_units::{rough_time, show};
 /// The number of steps of a full bar.
 const FULL: u64 = 1000;
 
-/// The progress display for standard error; `quiet` gives one that prints nothing.
+/// Returns the progress display for standard error; with `quiet` it prints nothing.
 pub fn new(quiet: bool) -> Box<dyn Progress> {
     match (quiet, stderr().is_terminal()) {
         (true, _) => Box::new(Silent),
@@ -24,7 +24,7 @@ pub fn new(quiet: bool) -> Box<dyn Progress> {
     }
 }
 
-/// The names of the cases of which a repetition runs.
+/// The names of the cases under way, and the worst sample so far.
 fn name(step: &Step<'_>) -> String {
     let case = |case: &&Case| format!("{} {}", case.spec.name, case.label()).trim_end().to_owned();
     let cases = step.cases.iter().map(case).collect::<Vec<_>>().join(" | ");
@@ -34,6 +34,7 @@ fn name(step: &Step<'_>) -> String {
     }
 }
 
+/// Prints nothing.
 struct Silent;
 
 impl Progress for Silent {
@@ -41,6 +42,7 @@ impl Progress for Silent {
     fn finish(&mut self) {}
 }
 
+/// A bar with the remaining time and the cases under way.
 struct Bar(ProgressBar);
 
 impl Bar {
@@ -76,12 +78,13 @@ impl Drop for Bar {
     }
 }
 
-const FIVE: Duration = Duration::from_secs(5);
+/// The interval between two lines.
+const INTERVAL: Duration = Duration::from_secs(5);
 
-/// A run that takes longer prints a line a minute.
+/// The remaining time beyond which a line is printed each minute only.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Prints a line every five seconds; every minute while more than ten are left.
+/// Prints a line every five seconds; while more than ten minutes are left, every minute.
 struct Lines {
     next: Instant,
 }
@@ -91,7 +94,7 @@ impl Progress for Lines {
         if Instant::now() < self.next {
             return;
         }
-        self.next = Instant::now() + if step.left > LONG { LONG / 10 } else { FIVE };
+        self.next = Instant::now() + if step.left > LONG { LONG / 10 } else { INTERVAL };
         let percent = (100.0 * step.done) as u64;
         let (left, name) = (rough_time(step.left), name(step));
         console::line(&format!("{percent:>3} %  {left} left  {name}"));

@@ -13,7 +13,7 @@ use chronoscope_suite::{
 
 pub use self::{analyser::Analyser, vary::Vary};
 use chronoscope_machine::{Description, Machines, Request, SOAK};
-use chronoscope_run::{Label, Limit, Published, Target, judged::Judge};
+use chronoscope_run::{Label, Limit, Published, Target, compared::StatisticChoice};
 use chronoscope_units::{words::hint, words::nearest};
 
 /// The values to run, by parameter; each value of a list makes a case.
@@ -22,13 +22,15 @@ pub type Settings = BTreeMap<String, Vec<String>>;
 /// An experiment on a target with parameters, the number of its repetitions, and its limits.
 #[derive(Clone)]
 pub struct Case {
+    /// The experiment.
     pub spec: &'static Spec,
+    /// The kernel and the machine.
     pub target: Target,
     /// All parameters, the experiment's and the port's, in the order of their tables.
     pub parameters: Vec<(String, String)>,
     /// The names of the parameters that were set; the others have their defaults.
     pub asked: Vec<String>,
-    /// The minimum of repetitions. Each is a fresh process; those of all cases are interleaved.
+    /// The minimum of repetitions. Each is a fresh process. Repetitions of all cases are interleaved.
     pub repeat: usize,
     /// The start states of the repetitions: not more than `repeat`.
     pub vary: Vary,
@@ -40,9 +42,11 @@ pub struct Case {
     pub deadline: Option<f64>,
     /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
+    /// The limits by which the result is judged.
     pub limits: Vec<Limit>,
     /// The statistics that a comparison judges; the usual ones if none is named.
-    pub judge: Judge,
+    pub judge: StatisticChoice,
+    /// Published figures, of which those that apply are shown beside the result.
     pub published: Vec<Published>,
 }
 
@@ -111,6 +115,7 @@ impl Case {
         published.when.iter().all(|(name, value)| self.parameter(name) == Some(value))
     }
 
+    /// The value of a parameter; `None` if the case does not have it.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -132,19 +137,28 @@ impl Case {
     }
 }
 
-/// The settings that all cases of one experiment share.
+/// The settings that all cases of one experiment share. A field means the same as in [`Case`].
 #[derive(Clone, Default)]
 pub struct Plan {
+    /// The minimum of repetitions; 0 counts as 1.
     pub repeat: usize,
+    /// The start states, of which a case takes at most one a repetition.
     pub vary: Vary,
+    /// The minimum of time to repeat for.
     pub duration: Option<Duration>,
+    /// The time after which a repetition is ended.
     pub watchdog: Option<Duration>,
     /// Samples per case in all, spread over the repetitions.
     pub loops: Option<u64>,
+    /// The bound above which samples are misses.
     pub deadline: Option<f64>,
+    /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
+    /// The limits by which results are judged.
     pub limits: Vec<Limit>,
-    pub judge: Judge,
+    /// The statistics that a comparison judges.
+    pub judge: StatisticChoice,
+    /// The study's published figures for the experiment.
     pub published: Vec<Published>,
 }
 

@@ -3,7 +3,9 @@
 //! neighbours always goes first. Cases whose figures do not depend on the host's load may run side
 //! by side instead, after all others.
 
+mod assembly;
 pub mod context;
+mod entry;
 mod pair_tally;
 pub mod pairs;
 mod recovered;
@@ -11,7 +13,6 @@ mod remaining;
 mod repetition;
 mod side_by_side;
 mod tally;
-mod tape;
 #[cfg(test)]
 mod test;
 
@@ -26,35 +27,52 @@ use std::{
 use anyhow::{Result, anyhow};
 
 pub use self::{
+    assembly::runs,
     recovered::recovered,
     repetition::{Progress, Step},
 };
 use self::{
+    entry::Entry,
     remaining::Work,
     repetition::{Intake, play},
     tally::Tally,
-    tape::Tape,
 };
 use crate::{
     case::Case, journal::Journal, journal::MadeForm, journal::Recorded, observation::Observation,
 };
 use chronoscope_machine::{Machine, Machines, Provenance, SetUpFailed, TargetFailed};
-use chronoscope_run::CaseResult;
+use chronoscope_run::{CaseResult, PeerResult};
 
-/// The results of running cases.
+/// The results of running cases, and peers if there are any.
 pub struct Outcome {
     /// An element for each case: `None` if it needs more and has no complete repetition.
     pub results: Vec<Option<CaseResult>>,
-    /// The number of cases that have all their repetitions.
+    /// An element for each peer: `None` if it can be run and has no complete pair.
+    pub peers: Vec<Option<PeerResult>>,
+    /// The number of cases that have all their repetitions, and of peers that have all their pairs
+    /// or cannot be run.
     pub complete: usize,
-    /// The time of all repetitions together, without that of their set-up.
+    /// The time of the cases' repetitions together, without set-up.
     pub spent: Duration,
+    /// The run was stopped before its end.
     pub interrupted: bool,
 }
 
-/// How cases are run.
+impl Outcome {
+    /// Adds the outcome of the peers, which ran after the cases.
+    pub fn with_peers(self, peers: pairs::Outcome) -> Self {
+        Self {
+            peers: peers.results,
+            complete: self.complete + peers.complete,
+            interrupted: self.interrupted || peers.interrupted,
+            ..self
+        }
+    }
+}
+
+/// The options that hold for all cases.
 #[derive(Clone, Copy)]
-pub struct How {
+pub struct RunOptions {
     /// Every sample is kept in the result.
     pub keep_samples: bool,
     /// The largest number of cases that run at once. With 1, all cases run in turn.
@@ -69,15 +87,16 @@ pub struct How {
 pub fn run(
     machines: &Machines,
     cases: &[Case],
-    how: How,
+    options: RunOptions,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
 ) -> Result<Outcome> {
-    run_to(machines, cases, how, progress, stop, journal, None)
+    run_to(machines, cases, options, progress, stop, journal, None)
 }
 
-/// Runs a case on this machine, which its target does not name. Its samples are kept.
+/// Runs a case on a machine that its target does not name, and keeps its samples; otherwise like
+/// [`run`].
 pub fn run_on_machine(
     case: &Case,
     machine: Box<dyn Machine + '_>,
@@ -89,30 +108,30 @@ pub fn run_on_machine(
     run_all(vec![under_way], 1, progress, stop, journal, None)
 }
 
-/// Runs all cases as [`run`] does, and then asks `goals`: it gets the results so far, and returns
-/// for each case the number of repetitions to reach, or an empty list to end the run.
+/// Runs all cases as [`run`] does, and then asks `goals`, which is given the results so far. It
+/// returns the number of repetitions to reach for each case, or an empty list to end the run.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_on(
+pub fn run_until(
     machines: &Machines,
     cases: &[Case],
-    how: How,
+    options: RunOptions,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
     goals: &mut Goals<'_>,
 ) -> Result<Outcome> {
-    run_to(machines, cases, how, progress, stop, journal, Some(goals))
+    run_to(machines, cases, options, progress, stop, journal, Some(goals))
 }
 
-/// Says how many repetitions each case is to reach, by the results so far.
+/// Returns the number of repetitions that each case is to reach, given the results so far.
 type Goals<'a> = dyn FnMut(&[CaseResult]) -> Vec<usize> + 'a;
 
 fn run_to(
     machines: &Machines,
     cases: &[Case],
-    how: How,
+    options: RunOptions,
     progress: &mut dyn Progress,
     stop: &AtomicBool,
     journal: &mut Journal,
@@ -122,12 +141,12 @@ fn run_to(
         .iter()
         .map(|case| {
             Ok(UnderWay {
-                tally: Tally::new(case, how.keep_samples),
+                tally: Tally::new(case, options.keep_samples),
                 machine: machines.open(&case.target)?,
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    Ok(run_all(under_way, how.jobs, progress, stop, journal, goals))
+    Ok(run_all(under_way, options.jobs, progress, stop, journal, goals))
 }
 
 fn run_all(
@@ -161,7 +180,7 @@ fn run_all(
     let complete = under_way.iter().filter(|case| !case.needs_more()).count();
     let spent = under_way.iter().map(|case| case.tally.spent).sum();
     let results = under_way.into_iter().map(|case| case.tally.finish()).collect();
-    Outcome { results, complete, spent, interrupted }
+    Outcome { results, peers: Vec::new(), complete, spent, interrupted }
 }
 
 /// Runs a repetition of each case in `order` that needs more.
@@ -180,10 +199,10 @@ fn round(
             break;
         }
         let works: Vec<_> = under_way.iter().map(|case| case.tally.work()).collect();
-        progress.step(&Step::of(under_way[index].tally.case, &works));
+        progress.step(&Step::alone(under_way[index].tally.case, &works));
         let mut watch = Watch::new(progress, works, index);
         let look = &mut |case: &_, seen: &_| watch.look(case, seen);
-        under_way[index].repeat(stop, &mut Tape::alone(journal, index), look);
+        under_way[index].repeat(stop, &mut Entry::alone(journal, index), look);
     }
 }
 
@@ -199,7 +218,7 @@ fn extend(under_way: &mut [UnderWay<'_>], goals: &mut Goals<'_>) -> bool {
 /// Reports the progress of a soak while it runs.
 struct Watch<'a> {
     progress: &'a mut dyn Progress,
-    /// The works of the run except that of the soak.
+    /// The works of the run without the soak.
     others: Vec<Work>,
     start: Instant,
     reported: Instant,
@@ -221,7 +240,7 @@ impl<'a> Watch<'a> {
             return;
         }
         self.reported = Instant::now();
-        let step = Step::of_soak(case, self.start.elapsed(), &self.others);
+        let step = Step::during_soak(case, self.start.elapsed(), &self.others);
         self.progress.step(&Step { worst: seen.worst(), ..step });
     }
 }
@@ -236,17 +255,17 @@ impl UnderWay<'_> {
         self.tally.needs_more()
     }
 
-    /// Returns whether repetitions of the case may run beside those of others.
+    /// Returns whether repetitions of the case may run beside other cases' repetitions.
     fn shares(&self) -> bool {
         self.machine.properties().shares_the_host
     }
 
-    /// Runs one more repetition of the case. It is dropped if it is stopped, else also kept on the
-    /// tape. `look` sees the observation after each piece of the stream.
+    /// Runs one more repetition of the case, and writes its entry. A stopped repetition is dropped.
+    /// `look` is given the observation after each piece of the stream.
     fn repeat(
         &mut self,
         stop: &AtomicBool,
-        tape: &mut Tape<'_, '_>,
+        entry: &mut Entry<'_, '_>,
         look: &mut dyn FnMut(&Case, &Observation),
     ) {
         let Self { tally, machine } = self;
@@ -256,9 +275,9 @@ impl UnderWay<'_> {
             Err(error) => {
                 let why = format!("{error:#}");
                 let has_failed = error.is::<TargetFailed>();
-                // In a journal, a repetition that nothing was made for is one without a set-up.
-                tape.begin(has_failed.then(MadeForm::default));
-                tape.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
+                // In a journal, a repetition without provenance is one whose set-up failed.
+                entry.begin(has_failed.then(MadeForm::default));
+                entry.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
                 return match has_failed {
                     true => tally.observation.fail(why),
                     false => tally.observation.fail_set_up(why),
@@ -268,24 +287,24 @@ impl UnderWay<'_> {
         let Provenance { identity, remark } = made;
         let start = Instant::now();
         let mut intake = Intake::new(&mut tally.observation);
-        tape.begin(Some(MadeForm { identity: identity.clone(), remark: remark.clone() }));
+        entry.begin(Some(MadeForm { identity: identity.clone(), remark: remark.clone() }));
         intake.observation().made(identity, &remark);
         let case = tally.case;
         let look = &mut |seen: &_| look(case, seen);
-        let each = &mut |bytes: &[u8]| tape.stream(bytes);
+        let each = &mut |bytes: &[u8]| entry.stream(bytes);
         let seen = play(machine.as_ref(), case, &mut intake, stop, each, look);
         if seen.is_err() && stop.load(Ordering::Relaxed) {
-            tape.discard();
+            entry.discard();
             return intake.discard();
         }
         if let Err(error) = &seen
             && error.is::<SetUpFailed>()
         {
             let why = format!("{error:#}");
-            tape.discard();
+            entry.discard();
             intake.discard();
-            tape.begin(None);
-            tape.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
+            entry.begin(None);
+            entry.end(&Recorded { failed: Some(why.clone()), ..Recorded::default() });
             return tally.observation.fail_set_up(why);
         }
         let spent = start.elapsed();
@@ -302,7 +321,7 @@ impl UnderWay<'_> {
                 Recorded { spent, failed: Some(format!("{error:#}")), ..Recorded::default() }
             }
         };
-        tape.end(&recorded);
+        entry.end(&recorded);
         intake.end(seen.as_ref().map_err(|error| anyhow!("{error:#}")));
     }
 }

@@ -21,13 +21,14 @@ use chronoscope_base::{
     toml_text, toml_text::from_toml_with_known_keys, toml_text::list, toml_text::word,
 };
 use chronoscope_machine::{Machines, serial};
-use chronoscope_run::{Answering, Limit, Published, Run, Target, judged::Judge};
+use chronoscope_run::{Answering, Limit, Published, Run, Target, compared::StatisticChoice};
 use chronoscope_units::{self as units, OneLine, Text, file, words};
 
 /// A study, as its TOML file has it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
+    /// The study's name.
     pub name: OneLine,
     /// The study's question, in one line.
     pub title: OneLine,
@@ -43,13 +44,14 @@ pub struct Study {
     /// The start states of the repetitions of each case, unless the case says otherwise.
     #[serde(default)]
     vary: Vary,
-    /// What the system must have for each case on Linux to be offered.
+    /// Requirements on the system for each case on Linux to be offered.
     #[serde(default)]
     requires: Vec<Requirement>,
     /// The statistics that a comparison judges, unless the case says otherwise.
     #[serde(default)]
     judge: Vec<OneLine>,
     #[serde(default, rename = "case")]
+    /// The experiments with their settings.
     pub entries: Vec<Entry>,
     /// Peers: tools to run in pairs with cases.
     #[serde(default, rename = "peer")]
@@ -64,16 +66,19 @@ fn five() -> usize {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
+    /// The experiment's name.
     pub experiment: String,
+    /// The targets.
     #[serde(default = "linux_here", deserialize_with = "toml_text::words")]
     pub target: Vec<String>,
     /// Values of parameters; a list makes a case of each value. A parameter that only some of the
     /// targets have applies to those.
     #[serde(default)]
     pub set: toml::Table,
+    /// The repetitions of each case, if other than the study's.
     pub repeat: Option<usize>,
     vary: Option<Vary>,
-    /// What the system must have for the case to be offered, besides the study's own.
+    /// Requirements on the system for the case to be offered, besides the study's own.
     #[serde(default)]
     requires: Vec<Requirement>,
     #[serde(default)]
@@ -82,6 +87,7 @@ pub struct Entry {
     pub deadline: Option<String>,
     /// A sampling analyser that reads the pins as well.
     pub analyser: Option<Analyser>,
+    /// The limits by which each case is judged.
     #[serde(default, rename = "limit")]
     pub limits: Vec<Limit>,
     #[serde(default)]
@@ -97,17 +103,24 @@ fn linux_here() -> Vec<String> {
 pub struct Overrides {
     /// Only these experiments; all if empty.
     pub experiments: Vec<String>,
+    /// The targets of all cases; if empty, the study's.
     pub targets: Vec<Target>,
+    /// Values of parameters, which replace the study's.
     pub settings: Settings,
     /// The number of repetitions. If `None`, there are as many as the study says, and more where
     /// there are more start states.
     pub repeat: Option<usize>,
     /// The fewest repetitions of a case while `repeat` is `None`.
     pub fewest: usize,
+    /// The start states of the repetitions.
     pub vary: Option<Vary>,
+    /// Samples per case in all.
     pub loops: Option<u64>,
+    /// The minimum of time to repeat each case for.
     pub duration: Option<Duration>,
+    /// The time after which a repetition is ended.
     pub watchdog: Option<Duration>,
+    /// The time in ns above which samples are misses.
     pub deadline: Option<f64>,
     /// Permits peers that are programs unknown to the lab. Set by the command line, never by a
     /// file.
@@ -145,7 +158,7 @@ impl Study {
     }
 
     /// The study of experiments that the command line names without a study.
-    pub fn of(entries: Vec<Entry>) -> Self {
+    pub fn from_entries(entries: Vec<Entry>) -> Self {
         let names: Vec<_> = entries.iter().map(|entry| entry.experiment.as_str()).collect();
         Self {
             name: "".into(),
@@ -174,7 +187,7 @@ impl Study {
     /// All cases of the study, and all peers, each with a case of its own.
     ///
     /// # Errors
-    /// As [`Study::cases`].
+    /// If a case or a peer is invalid; the message has its number in the file.
     pub fn plan(
         &self,
         machines: &Machines,
@@ -236,7 +249,7 @@ impl Entry {
     }
 
     /// The experiment with its defaults.
-    pub fn of(spec: &Spec) -> Self {
+    pub fn with_defaults(spec: &Spec) -> Self {
         Self {
             experiment: spec.name.to_owned(),
             target: linux_here(),
@@ -278,7 +291,7 @@ impl Entry {
             deadline: overrides.deadline.or(deadline),
             analyser: self.analyser,
             limits: self.limits.clone(),
-            judge: Judge::read(&self.judge)?.or(Judge::read(&study.judge)?),
+            judge: StatisticChoice::read(&self.judge)?.or(StatisticChoice::read(&study.judge)?),
             published: self.published()?,
         };
         if own_repeat == 0 || plan.repeat == 0 {
@@ -390,28 +403,15 @@ fn no_device(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// The studies of this version, by name; they need no file.
-const STUDIES: [(&str, &str); 11] = [
-    ("microcontrollers", include_str!("../studies/microcontrollers.toml")),
-    ("p1-embassy-preempt", include_str!("../studies/p1-embassy-preempt.toml")),
-    ("p2-tornado", include_str!("../studies/p2-tornado.toml")),
-    ("p3-binder", include_str!("../studies/p3-binder.toml")),
-    ("p4-linux-rt", include_str!("../studies/p4-linux-rt.toml")),
-    ("p5-four-kernels", include_str!("../studies/p5-four-kernels.toml")),
-    ("peers", include_str!("../studies/peers.toml")),
-    ("quick", include_str!("../studies/quick.toml")),
-    ("rt-acceptance", include_str!("../studies/rt-acceptance.toml")),
-    ("vm-load", include_str!("../studies/vm-load.toml")),
-    ("vm-peers", include_str!("../studies/vm-peers.toml")),
-];
+include!(concat!(env!("OUT_DIR"), "/studies.rs"));
 
-/// The names of the studies of this version.
+/// Returns the names of the studies of this version, in the order of the alphabet.
 pub fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(name, _)| *name)
 }
 
-/// Gives a run of an older program, which kept no rules for its answer, those of the study of this
-/// version with the same name.
+/// Completes a run of an older program, which kept no rules for its answer: it gets the rules of the
+/// study of the same name in this version.
 pub fn complete(run: &mut Run) {
     if run.answering.is_none()
         && let Some((_, text)) = STUDIES.iter().find(|(name, _)| *name == &*run.study)
@@ -420,8 +420,8 @@ pub fn complete(run: &mut Run) {
     }
 }
 
-/// The study that a word of the command line names: one of this version, or a file. A file with the
-/// name of such a study is named with its path, as `./quick`.
+/// Finds the study that a word of the command line names: one of this version, or a file. A file
+/// with the name of such a study is named with its path, as `./quick`.
 ///
 /// # Errors
 /// If it is neither, with the nearest name; or as [`load`].
@@ -432,11 +432,10 @@ pub fn find(word: &Path) -> Result<Study> {
     }
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     if is_name && !word.exists() {
-        let names = STUDIES.map(|(name, _)| name);
         bail!(
             "there is no study `{name}`{} the studies are {}; a file is named with its path",
-            words::hint(name, names.into_iter()),
-            names.join(", ")
+            words::hint(name, names()),
+            names().collect::<Vec<_>>().join(", ")
         );
     }
     load(word)

@@ -12,7 +12,9 @@ use chronoscope_run::Target;
 /// A side of a comparison that `compare` runs itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
+    /// The kernel and the machine.
     pub target: Target,
+    /// The parameters that this side sets, each with one value.
     pub settings: Settings,
 }
 
@@ -39,10 +41,12 @@ impl FromStr for Variant {
 
 /// A case of both variants.
 pub struct Pair {
-    /// The parameters that tell the pair from others of its experiment, without those that differ
-    /// between A and B.
+    /// The parameters that distinguish the pair from others of its experiment. Parameters that differ
+    /// between A and B are left out.
     pub label: String,
+    /// The case of the first variant.
     pub a: Case,
+    /// The case of the second variant.
     pub b: Case,
 }
 

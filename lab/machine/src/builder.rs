@@ -1,4 +1,4 @@
-//! The program that builds the images of targets: `xtask`, beside the lab's own program.
+//! The program that builds the images of targets: `xtask`, in the folder of the lab's own program.
 //!
 //! Cargo builds nothing again that is up to date. `cargo xtask` in the repository runs the same
 //! program by hand.
@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::{machines::lock, setup};
+use super::{lock::lock, setup};
 use chronoscope_base::{console, signals};
 use chronoscope_child as child;
 
@@ -36,7 +36,7 @@ pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
 ///
 /// # Errors
 /// It is not there.
-pub(super) fn beside_the_lab(name: &str) -> Result<PathBuf> {
+pub(super) fn next_to_the_lab(name: &str) -> Result<PathBuf> {
     let folder = folder_of_the_lab()?;
     let path = folder.join(name);
     if !path.is_file() {
@@ -63,7 +63,7 @@ pub fn is_installed(program: &str) -> bool {
 /// # Errors
 /// The builder is absent, or as [`run`].
 pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()> {
-    let mut builder = Command::new(beside_the_lab("xtask")?);
+    let mut builder = Command::new(next_to_the_lab("xtask")?);
     let retry = format!("cargo xtask {}", arguments.join(" "));
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
@@ -79,7 +79,7 @@ impl Packages {
     /// # Errors
     /// The package cannot be installed; the message has the reason and the remedy.
     pub(super) fn install(&self, package: &str) -> Result<()> {
-        let Ok(xtask) = beside_the_lab("xtask") else { return Ok(()) };
+        let Ok(xtask) = next_to_the_lab("xtask") else { return Ok(()) };
         let mut tried = lock(&self.0);
         let failure = tried
             .entry(package.to_owned())
@@ -129,8 +129,8 @@ fn pass_on(line: &str) {
     }
 }
 
-/// The most telling line of a failed build's standard error: that of a build script, cargo's first
-/// error, or the last line.
+/// The most telling line of a failed build's standard error: the error of a build script, cargo's
+/// first error, or the last line.
 fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());

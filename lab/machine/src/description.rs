@@ -2,9 +2,9 @@
 //! prepares nothing.
 
 use anyhow::Result;
-use chronoscope_suite::{Parameter, Spec};
+use chronoscope_suite::{Parameter, Spec, Values};
 
-use super::{Request, family::Family};
+use super::Request;
 
 /// The properties of a machine that a plan and a runner allow for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Properties {
     /// A case executes the same number of instructions or cycles however busy the host is. Its
     /// watchdog then counts the emulator's processor time instead of wall time.
     pub is_emulated: bool,
-    /// Repetitions may run at the same time as those of other cases: each has its own processes,
-    /// and its figures do not depend on the load of the host.
+    /// Repetitions of several cases may run at the same time: each has its own processes, and its
+    /// figures do not depend on the load of the host.
     pub shares_the_host: bool,
     /// The duration of a case here as a multiple of its duration on a current processor.
     pub slowness: u32,
@@ -28,6 +28,9 @@ impl Default for Properties {
     }
 }
 
+/// Rows of experiment, parameter, value.
+pub(super) type Defaults = [(&'static str, &'static str, &'static str)];
+
 /// The description of a target's machine.
 #[derive(Clone)]
 pub struct Description {
@@ -36,8 +39,9 @@ pub struct Description {
     pub parameters: Vec<(&'static Parameter, String)>,
     /// The properties that a plan and a runner allow for.
     pub properties: Properties,
-    /// The family of the machine, which has tables of defaults.
-    pub(super) family: &'static Family,
+    /// Tables of defaults of experiments' parameters, where they differ from the experiments' own.
+    /// The first table with a row for a parameter decides.
+    pub(super) defaults: &'static [&'static Defaults],
     /// The only kind of task that the kernel has or is measured with; `None` for any kind.
     pub(super) kind: Option<String>,
     /// Checks a request for combinations that cannot be run.
@@ -46,15 +50,26 @@ pub struct Description {
 
 impl Description {
     /// A description without parameters of the port.
-    pub(super) fn new(family: &'static Family, properties: Properties) -> Self {
+    pub(super) fn new(defaults: &'static [&'static Defaults], properties: Properties) -> Self {
         let accept = |_: &Request| Ok(());
-        Self { parameters: Vec::new(), properties, family, kind: None, check: accept }
+        Self { parameters: Vec::new(), properties, defaults, kind: None, check: accept }
     }
 
     /// The default of an experiment's parameter on this target, if it differs from the experiment's
     /// own: a kernel without threads is measured with the kind of task that it has.
     pub fn default(&self, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
-        self.family.default(self.kind.as_deref(), spec, parameter)
+        let is_kind = |word: &str| self.kind.as_deref() == Some(word);
+        let fits = |word: &&&str| word.split('-').all(is_kind);
+        match (parameter.name, &parameter.values) {
+            ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
+            _ => {
+                let mut rows = self.defaults.iter().copied().flatten();
+                rows.find(|(experiment, name, _)| {
+                    (*experiment, *name) == (spec.name, parameter.name)
+                })
+                .map(|(_, _, value)| *value)
+            }
+        }
     }
 
     /// Checks a request whose values are valid one by one for combinations that cannot be run.

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use super::machines::lock;
+use super::lock::lock;
 use chronoscope_base::console;
 
 /// The most starts of a case. If one start in a hundred differs, four in a row differ once in a

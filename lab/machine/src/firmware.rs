@@ -3,7 +3,7 @@
 
 use chronoscope_suite::{Parameter, Values};
 
-use super::family::Defaults;
+use super::description::Defaults;
 
 /// Defaults of experiments' parameters on these machines, where they differ from the experiments'
 /// own. A mark takes two instructions, so no operation is too short to be timed alone. All samples

@@ -8,23 +8,16 @@ use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::{
-    Description, Machine, Machines, Program, Properties, Provenance, Recording, Request, SOAK,
-    Start,
-    builder::beside_the_lab,
-    family::{Defaults, Family, Targets},
+    Description, Machine, Program, Properties, Provenance, Recording, Request, SOAK, Start,
+    builder::next_to_the_lab,
+    description::Defaults,
+    family::Family,
     given::{self, GivenImage},
+    images::Images,
 };
 use chronoscope_child as child;
 use chronoscope_run::{Target, names::HOST};
 use chronoscope_units::words::nearest;
-
-pub(super) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Listed(|_| vec![HOST.to_owned()]),
-    takes_images: true,
-    defaults: &[DEFAULTS],
-};
 
 /// The default of a parameter that differs from the table's: where caller and server run is a result
 /// of `latency`.
@@ -108,29 +101,48 @@ fn given(target: &Target) -> Result<Option<GivenImage>> {
     if is_here { GivenImage::for_this_computer(target) } else { Ok(None) }
 }
 
-fn describe(_: &Machines, target: &Target) -> Result<Option<Description>> {
-    if given(target)?.is_some() {
-        // The suite's parameters are all that the lab knows of the program.
-        let kind = Some(given::KIND.to_owned());
-        return Ok(Some(Description { kind, ..Description::new(&FAMILY, Properties::default()) }));
-    }
-    let default = |parameter: &'static Parameter| match parameter.name {
-        "cpu" => last_cpu().to_string(),
-        _ => parameter.default.to_owned(),
-    };
-    let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
-    Ok((target.to_string() == HOST).then(|| Description {
-        parameters: parameters.collect(),
-        check: check_request,
-        ..Description::new(&FAMILY, PROPERTIES)
-    }))
-}
+/// The family of this computer.
+#[derive(Default)]
+pub(super) struct LocalHost;
 
-fn open<'m>(_: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    if let Some(image) = given(target)? {
-        return Ok(Some(Box::new(Given(image))));
+impl Family for LocalHost {
+    fn describe(&self, _: &Images, target: &Target) -> Result<Option<Description>> {
+        if given(target)?.is_some() {
+            // The suite's parameters are all that the lab knows of the program.
+            let kind = Some(given::KIND.to_owned());
+            let unknown = Description::new(self.defaults(), Properties::default());
+            return Ok(Some(Description { kind, ..unknown }));
+        }
+        let default = |parameter: &'static Parameter| match parameter.name {
+            "cpu" => last_cpu().to_string(),
+            _ => parameter.default.to_owned(),
+        };
+        let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
+        Ok((target.to_string() == HOST).then(|| Description {
+            parameters: parameters.collect(),
+            check: check_request,
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
     }
-    Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        if let Some(image) = given(target)? {
+            return Ok(Some(Box::new(Given(image))));
+        }
+        Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+    }
+
+    fn targets(&self, _: &Images) -> Vec<String> {
+        vec![HOST.to_owned()]
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[DEFAULTS]
+    }
 }
 
 /// A program of the user's that holds a port, such as `ports/c/kernels/posix.c`.
@@ -159,7 +171,7 @@ impl Machine for Host {
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        beside_the_lab(PORT)?;
+        next_to_the_lab(PORT)?;
         Ok(Provenance::default())
     }
 
@@ -168,7 +180,7 @@ impl Machine for Host {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let port = beside_the_lab(PORT)?;
+        let port = next_to_the_lab(PORT)?;
         let mut command = Command::new(&port);
         command.args(start.request.words());
         let is_soak = start.request.get(SOAK).is_some();

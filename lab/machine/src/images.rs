@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use super::{builder, machines::lock};
+use super::{builder, lock::lock};
 use chronoscope_base::digest::sha256;
 use chronoscope_run::names::BUILD;
 
@@ -59,7 +59,7 @@ struct Row {
     file: File,
     /// Compiler and options; `None` if the image sends them itself, or the index is an older one.
     build: Option<String>,
-    /// A sentence shown beside the figures.
+    /// How to read the figures, as a sentence.
     remark: Option<String>,
 }
 
@@ -258,7 +258,7 @@ impl<'m> Image<'m> {
         &self.row.kind
     }
 
-    /// A sentence shown beside the figures.
+    /// How to read the figures, as a sentence.
     pub(super) fn remark(&self) -> Option<&'m str> {
         self.row.remark.as_deref()
     }

@@ -3,22 +3,24 @@
 //! Each family of machines is one module and one row of the table in `machines`.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod builder;
 mod description;
 mod determinism;
 mod family;
-pub mod firmware;
+mod firmware;
 mod given;
 pub mod host;
 mod images;
+mod lock;
 mod machines;
 pub mod observe;
 mod processes;
 pub mod profile;
-pub mod qemu;
+mod qemu;
 mod request;
-pub mod rtl;
+mod rtl;
 mod scratch;
 pub mod serial;
 mod setup;
@@ -33,7 +35,7 @@ use thiserror::Error;
 pub use self::{
     builder::is_installed,
     description::{Description, Properties},
-    machines::{Machines, forms},
+    machines::Machines,
     request::Request,
 };
 use crate::profile::Retirement;
@@ -81,7 +83,7 @@ pub struct Start<'a> {
 
 /// A machine that runs a port's image.
 pub trait Machine: Send {
-    /// The properties that the runner allows for; equal to those of the machine's description.
+    /// The properties that the runner allows for; equal to the properties in its description.
     fn properties(&self) -> Properties {
         Properties::default()
     }

@@ -3,7 +3,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::atomic::AtomicBool,
 };
 
 use anyhow::{Result, bail};
@@ -11,28 +11,23 @@ use anyhow::{Result, bail};
 use super::{
     Description, Machine,
     builder::Packages,
-    determinism::Agreements,
-    family::{Family, Targets},
-    host,
+    family::Family,
+    host::LocalHost,
     images::Images,
-    qemu,
-    rtl::{self, Identities},
+    qemu::{self, Chips},
+    rtl::Cores,
     serial::{
-        self,
-        boards::{self, Boards, Holding},
+        Lines,
+        boards::{Boards, Holding},
         labgrid::Place,
     },
     vm::{
-        self, Guests,
+        Guests,
         kernel::{OwnKernel, Settings},
     },
 };
 use chronoscope_run::Target;
 use chronoscope_units::words;
-
-/// The families of machines, in the order in which their targets are listed.
-pub(super) static FAMILIES: &[&Family] =
-    &[&host::FAMILY, &vm::FAMILY, &qemu::FAMILY, &rtl::FAMILY, &serial::FAMILY, &boards::FAMILY];
 
 /// All machines, and the state that they share: the index of images, which is read once; files and
 /// packages that are made or installed once; guests and boards that are held.
@@ -40,20 +35,26 @@ pub(super) static FAMILIES: &[&Family] =
 /// A command makes one value and passes it on by reference. Nothing is read before it is needed.
 #[derive(Default)]
 pub struct Machines {
-    pub(super) images: Images,
-    pub(super) agreements: Agreements,
-    pub(super) identities: Identities,
-    pub(super) guests: Guests,
-    pub(super) boards: Boards,
-    pub(super) kernel: Settings,
+    images: Images,
     packages: Packages,
+    host: LocalHost,
+    guests: Guests,
+    chips: Chips,
+    cores: Cores,
+    lines: Lines,
+    boards: Boards,
 }
 
 impl Machines {
     /// The machines of a command that names a kernel for guests, or modules and boot arguments for
     /// such kernels. The files are not read yet: see [`Settings::check`].
     pub fn with_kernel(kernel: Settings) -> Self {
-        Self { kernel, ..Self::default() }
+        Self { guests: Guests::new(kernel), ..Self::default() }
+    }
+
+    /// The families of machines, in the order in which their targets are listed.
+    fn families(&self) -> [&dyn Family; 6] {
+        [&self.host, &self.guests, &self.chips, &self.cores, &self.lines, &self.boards]
     }
 
     /// Describes the machine of a target without opening it. May read the index of images and
@@ -62,7 +63,7 @@ impl Machines {
     /// # Errors
     /// There is no such machine, it does not run that kernel, or the target's image is none for it.
     pub fn describe(&self, target: &Target) -> Result<Description> {
-        self.first(target, |family| (family.describe)(self, target))
+        self.first(target, |family| family.describe(&self.images, target))
     }
 
     /// Opens the machine of a target, to run cases on it. Starts nothing yet.
@@ -70,7 +71,7 @@ impl Machines {
     /// # Errors
     /// As [`describe`](Self::describe).
     pub fn open(&self, target: &Target) -> Result<Box<dyn Machine + '_>> {
-        self.first(target, |family| (family.open)(self, target))
+        self.first(target, |family| family.open(&self.images, target))
     }
 
     /// Opens the machine of a target and makes these programs of the host available on it.
@@ -89,10 +90,12 @@ impl Machines {
 
     /// All targets that can be listed, as `KERNEL@MACHINE`.
     pub fn targets(&self) -> impl Iterator<Item = String> {
-        FAMILIES.iter().flat_map(|family| match family.targets {
-            Targets::Listed(targets) => targets(self),
-            Targets::Form { .. } => Vec::new(),
-        })
+        self.families().into_iter().flat_map(|family| family.targets(&self.images))
+    }
+
+    /// The forms of targets on the user's own hardware, each with a phrase that explains it.
+    pub fn forms(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.families().into_iter().filter_map(|family| family.form())
     }
 
     /// The kernel of the user's that the guest of a target boots; `None` for any other target.
@@ -100,7 +103,7 @@ impl Machines {
     /// # Errors
     /// As [`describe`](Self::describe).
     pub fn own_kernel(&self, target: &Target) -> Result<Option<OwnKernel>> {
-        vm::own_kernel(self, target)
+        self.guests.own_kernel(target)
     }
 
     /// The path of QEMU's plugin, which is the logic analyser and the observer, brought up to date.
@@ -142,14 +145,14 @@ impl Machines {
     ///
     /// # Errors
     /// No family knows the target; its family takes no images; or as `find`.
-    fn first<T>(
-        &self,
+    fn first<'m, T>(
+        &'m self,
         target: &Target,
-        find: impl Fn(&'static Family) -> Result<Option<T>>,
+        find: impl Fn(&'m dyn Family) -> Result<Option<T>>,
     ) -> Result<T> {
-        for family in FAMILIES {
+        for family in self.families() {
             if let Some(found) = find(family)? {
-                if target.image.is_some() && !family.takes_images {
+                if target.image.is_some() && !family.takes_images() {
                     bail!(
                         "`{target}` takes no image: an image runs on host, in a guest, on an emulated chip, \
                          or on a board (NAME=IMAGE@MACHINE)"
@@ -158,24 +161,11 @@ impl Machines {
                 return Ok(found);
             }
         }
-        let forms = forms().map(|(form, _)| form.to_owned());
+        let forms = self.forms().map(|(form, _)| form.to_owned());
         let known: Vec<String> = self.targets().chain(forms).collect();
         let near = words::nearest_three(&target.to_string(), known.iter().map(String::as_str));
         bail!("unknown target `{target}`: did you mean {near}? `chronoscope list` shows all")
     }
-}
-
-/// The forms of targets on the user's own hardware, each with a phrase that explains it.
-pub fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FAMILIES.iter().filter_map(|family| match family.targets {
-        Targets::Listed(_) => None,
-        Targets::Form { form, help } => Some((form, help)),
-    })
-}
-
-/// Locks a mutex whose data is valid even if a thread panicked while it held the lock.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -187,8 +177,9 @@ mod tests {
     #[test]
     fn defaults_are_values_of_known_parameters() {
         // The host's defaults may be of its own parameters.
-        let host = Machines::default().describe(&"linux@host".parse().unwrap()).unwrap().parameters;
-        let tables = FAMILIES.iter().flat_map(|family| family.defaults);
+        let machines = Machines::default();
+        let host = machines.describe(&"linux@host".parse().unwrap()).unwrap().parameters;
+        let tables = machines.families().into_iter().flat_map(|family| family.defaults());
         for (experiment, parameter, value) in tables.copied().flatten() {
             let spec = experiments::find(experiment).unwrap();
             let mut known = spec.parameters.iter().chain(host.iter().map(|(known, _)| *known));

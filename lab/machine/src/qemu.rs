@@ -14,9 +14,10 @@ use chronoscope_suite::{Parameter, Values, experiments};
 
 use self::chip::{CHIPS, Chip};
 use super::{
-    Description, Machine, Machines, Properties, Provenance, Recording, Request, Start, builder,
+    Description, Machine, Properties, Provenance, Recording, Request, Start, builder,
+    description::Defaults,
     determinism::Agreements,
-    family::{Family, Targets},
+    family::Family,
     firmware::{self, PINS},
     given::{self, GivenImage},
     images::{Image, Images, Variant},
@@ -25,14 +26,6 @@ use super::{
 };
 use chronoscope_child::{self as child, Folder};
 use chronoscope_run::{Target, names::CAPTURE};
-
-pub(super) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Listed(targets),
-    takes_images: true,
-    defaults: &[firmware::DEFAULTS],
-};
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
 static TRACE: Parameter = Parameter {
@@ -160,29 +153,46 @@ fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static C
     Ok(listed.map(|image| (chip, Source::Listed(image))))
 }
 
-fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
-    let Some((_, image)) = look_up(&machines.images, target)? else { return Ok(None) };
-    let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
-    let parameters = own
-        .into_iter()
-        .filter(|(variant, _)| image.has(*variant))
-        .map(|(_, parameter)| (parameter, parameter.default.to_owned()));
-    Ok(Some(Description {
-        parameters: parameters.collect(),
-        kind: Some(image.kind().to_owned()),
-        check: |request| split(request).map(drop),
-        ..Description::new(&FAMILY, PROPERTIES)
-    }))
-}
+/// The family of emulated chips, and the streams on which starts of each case agreed.
+#[derive(Default)]
+pub(super) struct Chips(Agreements);
 
-fn open<'m>(machines: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    let Machines { images, agreements, .. } = machines;
-    let Some((chip, image)) = look_up(images, target)? else { return Ok(None) };
-    Ok(Some(Box::new(Qemu { chip, image, images, agreements })))
-}
+impl Family for Chips {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        let Some((_, image)) = look_up(images, target)? else { return Ok(None) };
+        let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
+        let parameters = own
+            .into_iter()
+            .filter(|(variant, _)| image.has(*variant))
+            .map(|(_, parameter)| (parameter, parameter.default.to_owned()));
+        Ok(Some(Description {
+            parameters: parameters.collect(),
+            kind: Some(image.kind().to_owned()),
+            check: |request| split(request).map(drop),
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
+    }
 
-fn targets(machines: &Machines) -> Vec<String> {
-    CHIPS.iter().flat_map(|chip| machines.images.targets(chip.name)).collect()
+    fn open<'m>(
+        &'m self,
+        images: &'m Images,
+        target: &Target,
+    ) -> Result<Option<Box<dyn Machine + 'm>>> {
+        let Some((chip, image)) = look_up(images, target)? else { return Ok(None) };
+        Ok(Some(Box::new(Qemu { chip, image, images, agreements: &self.0 })))
+    }
+
+    fn targets(&self, images: &Images) -> Vec<String> {
+        CHIPS.iter().flat_map(|chip| images.targets(chip.name)).collect()
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[firmware::DEFAULTS]
+    }
 }
 
 impl Machine for Qemu<'_> {

@@ -14,11 +14,12 @@ use anyhow::{Context, Error, Result, bail};
 use chronoscope_suite::{Parameter, Values};
 
 use super::{
-    Description, Machine, Machines, Properties, Provenance, Recording, Request, Start,
-    family::{Defaults, Family, Targets},
+    Description, Machine, Properties, Provenance, Recording, Request, Start,
+    description::Defaults,
+    family::Family,
     firmware::{self, PINS},
     images::{Image, Images, Variant},
-    machines::lock,
+    lock::lock,
     processes::{self, ASID},
     scratch,
 };
@@ -28,18 +29,10 @@ use chronoscope_child::{self as child, Folder};
 use chronoscope_run::{Target, names::CAPTURE};
 use chronoscope_units::parse_hertz;
 
-pub(super) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Listed(targets),
-    takes_images: false,
-    defaults: &[DEFAULTS, firmware::DEFAULTS],
-};
-
 /// A core that has a board.
 struct Core {
     name: &'static str,
-    /// Shown beside the figures of an image that has no remark of its own.
+    /// How to read the figures of an image that has no remark of its own.
     remark: &'static str,
     /// The parameters of the board, which are not passed to the image.
     own: &'static [&'static Parameter],
@@ -133,29 +126,42 @@ fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static C
     Ok(images.find(&target.kernel, core.name)?.map(|image| (core, image)))
 }
 
-fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
-    let Some((core, image)) = look_up(&machines.images, target)? else { return Ok(None) };
-    let has_processes = image.has(Variant::Processes);
-    let own = core.own.iter().copied();
-    let parameters = own
-        .filter(|parameter| has_processes || parameter.name != ASID.name)
-        .map(|parameter| (parameter, parameter.default.to_owned()));
-    Ok(Some(Description {
-        parameters: parameters.collect(),
-        kind: Some(image.kind().to_owned()),
-        check: |request| Asked::new(request).map(drop),
-        ..Description::new(&FAMILY, PROPERTIES)
-    }))
-}
+/// The family of simulated cores, and the identities of their boards.
+#[derive(Default)]
+pub(super) struct Cores(Identities);
 
-fn open<'m>(machines: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    let Machines { images, identities, .. } = machines;
-    let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
-    Ok(Some(Box::new(Rtl { core, image, images, identities })))
-}
+impl Family for Cores {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
+        let has_processes = image.has(Variant::Processes);
+        let own = core.own.iter().copied();
+        let parameters = own
+            .filter(|parameter| has_processes || parameter.name != ASID.name)
+            .map(|parameter| (parameter, parameter.default.to_owned()));
+        Ok(Some(Description {
+            parameters: parameters.collect(),
+            kind: Some(image.kind().to_owned()),
+            check: |request| Asked::new(request).map(drop),
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
+    }
 
-fn targets(machines: &Machines) -> Vec<String> {
-    CORES.iter().flat_map(|core| machines.images.targets(core.name)).collect()
+    fn open<'m>(
+        &'m self,
+        images: &'m Images,
+        target: &Target,
+    ) -> Result<Option<Box<dyn Machine + 'm>>> {
+        let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
+        Ok(Some(Box::new(Rtl { core, image, images, identities: &self.0 })))
+    }
+
+    fn targets(&self, images: &Images) -> Vec<String> {
+        CORES.iter().flat_map(|core| images.targets(core.name)).collect()
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[DEFAULTS, firmware::DEFAULTS]
+    }
 }
 
 impl Machine for Rtl<'_> {
@@ -286,7 +292,7 @@ fn bench(images: &Images, core: &str) -> Result<PathBuf> {
 
 /// The versions and hashes that identify the board around each core, as its program prints them.
 #[derive(Default)]
-pub(super) struct Identities(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
+struct Identities(Mutex<BTreeMap<String, BTreeMap<String, String>>>);
 
 impl Identities {
     /// The identity of the board around a core. The board's program is asked once.

@@ -29,10 +29,8 @@ use self::{
     line::{Address, Line},
 };
 use super::{
-    Description, Machine, Machines, Properties, Provenance, Recording, Request, Start,
-    family::{Family, Targets},
-    firmware,
-    given::GivenImage,
+    Description, Machine, Properties, Provenance, Recording, Request, Start, description::Defaults,
+    family::Family, firmware, given::GivenImage, images::Images,
 };
 use chronoscope_base::console;
 use chronoscope_child::Limit;
@@ -40,18 +38,6 @@ use chronoscope_run::Target;
 use chronoscope_units::printable;
 
 pub use flash::flash;
-
-/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
-pub(super) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Form {
-        form: "KERNEL@serial:DEVICE[:BAUD]",
-        help: "a board on a serial line; board@…: with whatever kernel",
-    },
-    takes_images: true,
-    defaults: &[firmware::DEFAULTS],
-};
 
 /// The prefix of the machine's name.
 pub const PREFIX: &str = "serial:";
@@ -84,25 +70,52 @@ struct Serial {
     baud: u32,
 }
 
-/// Fails if the part of the machine's name after [`PREFIX`] is no device and rate.
+/// The board of a target; `None` if the target's machine is no serial line.
+///
+/// # Errors
+/// The rest of the machine's name after [`PREFIX`] is no device and rate, or the image is missing.
 fn look_up(target: &Target) -> Result<Option<Serial>> {
     let Some(place) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
     let given = GivenImage::for_a_board(target)?;
     Ok(Some(Serial { given, ..board(&target.kernel, place)? }))
 }
 
-fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
-    Ok(look_up(target)?.map(|_| description(machines, target)))
-}
-
 /// The description of any board on a serial line.
-fn description(machines: &Machines, target: &Target) -> Description {
-    let kind = machines.images.kind(&target.kernel).map(str::to_owned);
-    Description { kind, ..Description::new(&FAMILY, Properties::default()) }
+fn description(images: &Images, target: &Target) -> Description {
+    let kind = images.kind(&target.kernel).map(str::to_owned);
+    Description { kind, ..Description::new(DEFAULTS, Properties::default()) }
 }
 
-fn open<'m>(_: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    Ok(look_up(target)?.map(|serial| Box::new(serial) as Box<dyn Machine>))
+/// Boards have the defaults of emulated microcontrollers, so that their figures are comparable.
+const DEFAULTS: &[&Defaults] = &[firmware::DEFAULTS];
+
+/// The family of boards on serial lines that targets name by their devices.
+#[derive(Default)]
+pub(super) struct Lines;
+
+impl Family for Lines {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        Ok(look_up(target)?.map(|_| description(images, target)))
+    }
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        Ok(look_up(target)?.map(|serial| Box::new(serial) as Box<dyn Machine>))
+    }
+
+    fn form(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "KERNEL@serial:DEVICE[:BAUD]",
+            "a board on a serial line; board@…: with whatever kernel",
+        ))
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        DEFAULTS
+    }
 }
 
 /// Parses the rest of a target after [`PREFIX`].
@@ -157,7 +170,7 @@ impl Serial {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let request = start.request.to_string();
-        let mut answer = Answer::to(&request, self);
+        let mut answer = Answer::new(&request, self);
         let mut frames = Frames::default();
         let mut buffer = vec![0; 1 << 12];
         let mut asked: Option<Instant> = None;
@@ -212,7 +225,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn to(request: &'a str, board: &'a Serial) -> Self {
+    fn new(request: &'a str, board: &'a Serial) -> Self {
         Self { request, board, bytes: 0, ended: false, before: 0, amid: 0, said: String::new() }
     }
 

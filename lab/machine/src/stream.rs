@@ -19,6 +19,9 @@ pub struct StreamBuilder {
 
 impl StreamBuilder {
     /// Begins the stream of a kernel's answer to a request.
+    ///
+    /// # Errors
+    /// The record is longer than a frame; likewise in the other methods.
     pub fn begin(kernel: &str, request: &Request) -> Result<Self> {
         let request = &request.to_string();
         let mut stream = Self { bytes: Vec::new(), records: 0, series: 0 };
@@ -27,6 +30,9 @@ impl StreamBuilder {
     }
 
     /// Appends a record.
+    ///
+    /// # Errors
+    /// The record is longer than a frame.
     pub fn send(&mut self, record: &Record<'_>) -> Result<()> {
         let mut frame = [0; MAX_FRAME + 1];
         let length = wire::encode(record, &mut frame).context("a record is longer than a frame")?;

@@ -24,7 +24,9 @@ pub use self::{
     shift::{InBand, Shift},
 };
 use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
-pub use chronoscope_run::{judged::JUDGED, judged::Judge, judged::Judged};
+pub use chronoscope_run::{
+    compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
+};
 use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
 use chronoscope_units::OneLine;
 
@@ -61,13 +63,13 @@ pub struct Comparison {
 
 impl Comparison {
     /// A comparison whose verdict and answer are still to be [concluded](Self::concluded).
-    pub fn new([a, b]: [Side; 2], how: &How<'_>, lines: Vec<Line>) -> Self {
+    pub fn new([a, b]: [Side; 2], options: &CompareOptions<'_>, lines: Vec<Line>) -> Self {
         Self {
             schema: SCHEMA,
             a,
             b,
-            interleaved: how.interleaved,
-            threshold: how.threshold,
+            interleaved: options.interleaved,
+            threshold: options.threshold,
             strict: false,
             verdict: Status::Inconclusive,
             finding: Finding::Inconclusive,
@@ -205,15 +207,15 @@ pub struct Figures {
     pub noise_floor: Option<f64>,
 }
 
-/// How to compare cases.
+/// The options of a comparison.
 #[derive(Clone, Copy)]
-pub struct How<'a> {
+pub struct CompareOptions<'a> {
     /// A and B took turns. Otherwise the variance between runs widens the intervals of times.
     pub interleaved: bool,
     /// The smallest growth that matters: 0.05 is 5 %.
     pub threshold: f64,
     /// The statistics to judge; if none is named, those that the case's study names.
-    pub judge: &'a Judge,
+    pub judge: &'a StatisticChoice,
     /// Earlier runs on the machine.
     pub history: &'a History,
     /// The conditions of stored runs that differ, one sentence each.
@@ -227,26 +229,26 @@ pub struct How<'a> {
 pub type InTurn<'a> = &'a dyn Fn(&CaseResult, &CaseResult) -> Option<String>;
 
 /// Compares all cases, as one family.
-pub fn compare(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Line> {
-    compare_each(pairs, how).into_iter().flatten().collect()
+pub fn compare(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Line> {
+    compare_each(pairs, options).into_iter().flatten().collect()
 }
 
 /// Compares all cases, as one family. Returns the lines of each.
-pub fn compare_each(pairs: &[Pair<'_>], how: &How<'_>) -> Vec<Vec<Line>> {
-    let prepared: Vec<Vec<Prepared>> = pairs.iter().map(|pair| prepare(pair, how)).collect();
+pub fn compare_each(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Vec<Line>> {
+    let prepared: Vec<Vec<Prepared>> = pairs.iter().map(|pair| prepare(pair, options)).collect();
     let counts: Vec<usize> = prepared.iter().map(Vec::len).collect();
     let mut lines: Vec<Prepared> = prepared.into_iter().flatten().collect();
-    let measured = judge(&lines, how, |_| 1.0);
+    let measured = judge(&lines, options, |_| 1.0);
     // Scales A to the speed of B's machine. Interleaved runs shared their machine's speed, and
     // counts do not depend on it.
     let drifted = |line: &Line| {
         line.reference.filter(|ratio| {
-            !how.interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio)
+            !options.interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio)
         })
     };
-    let adjusted = judge(&lines, how, |line| drifted(line).unwrap_or(1.0));
+    let adjusted = judge(&lines, options, |line| drifted(line).unwrap_or(1.0));
     for (line, (measured, adjusted)) in lines.iter_mut().zip(measured.iter().zip(&adjusted)) {
-        line.conclude(measured, adjusted, how);
+        line.conclude(measured, adjusted, options);
     }
     let mut lines = lines.into_iter().map(|prepared| prepared.line);
     counts.into_iter().map(|count| lines.by_ref().take(count).collect()).collect()
@@ -281,14 +283,14 @@ struct Prepared {
 
 /// The repetitions of a statistic on both sides.
 struct Values {
-    judged: &'static Judged,
+    statistic: &'static ComparedStatistic,
     a: Vec<f64>,
     b: Vec<f64>,
     between: Option<statistics::Between>,
 }
 
 /// The series of a case that are to be compared; or one line that says why there is none.
-fn prepare(pair: &Pair<'_>, how: &How<'_>) -> Vec<Prepared> {
+fn prepare(pair: &Pair<'_>, options: &CompareOptions<'_>) -> Vec<Prepared> {
     let (a, b) = (pair.a, pair.b);
     if let Some((finding, reasons)) = settled(a, b) {
         return vec![Prepared::settled(pair, "", finding, reasons)];
@@ -296,7 +298,7 @@ fn prepare(pair: &Pair<'_>, how: &How<'_>) -> Vec<Prepared> {
     let mut lines: Vec<Prepared> = a
         .measured()
         .map(|series| match b.measured().find(|other| other.name == series.name) {
-            Some(other) => with_figures(pair, series, other, how),
+            Some(other) => with_figures(pair, series, other, options),
             None => Prepared::settled(
                 pair,
                 &series.name,
@@ -349,12 +351,18 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
 ///
 /// # Errors
 /// A run of another version names a statistic that is unknown here.
-fn named(pair: &Pair<'_>, how: &How<'_>) -> Result<Judge> {
-    let of_studies = Judge::read(&pair.b.judge)?.or(Judge::read(&pair.a.judge)?);
-    Ok(how.judge.or(of_studies))
+fn named(pair: &Pair<'_>, options: &CompareOptions<'_>) -> Result<StatisticChoice> {
+    let of_studies =
+        StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
+    Ok(options.judge.or(of_studies))
 }
 
-fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'_>) -> Prepared {
+fn with_figures(
+    pair: &Pair<'_>,
+    a: &SeriesResult,
+    b: &SeriesResult,
+    options: &CompareOptions<'_>,
+) -> Prepared {
     let unsettled =
         |reason: String| Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
     if a.unit != b.unit {
@@ -363,27 +371,27 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
     let exact = pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall);
     let is_time = a.unit == Unit::Nanoseconds;
     let mut statistics = Vec::new();
-    let judge = match named(pair, how) {
+    let judge = match named(pair, options) {
         Ok(judge) => judge,
         Err(error) => return unsettled(error.to_string()),
     };
-    let named = judge.named();
-    for judged in JUDGED {
+    let named = judge.chosen();
+    for statistic in COMPARED_STATISTICS {
         let wanted = match named {
-            [] => judged.is_usual(exact),
-            _ => named.iter().any(|one| one.name == judged.name),
+            [] => statistic.is_usual(exact),
+            _ => named.iter().any(|one| one.name == statistic.name),
         };
         if !wanted {
             continue;
         }
-        let [of_a, of_b] = [a, b].map(|series| judged.values(&series.by_repetition));
+        let [of_a, of_b] = [a, b].map(|series| statistic.values(&series.by_repetition));
         match (of_a, of_b) {
             (Some(a_values), Some(b_values)) => statistics.push(Values {
-                judged,
-                a: if exact { judged.exact(&a_values) } else { a_values },
-                b: if exact { judged.exact(&b_values) } else { b_values },
-                between: (is_time && !exact && !how.interleaved)
-                    .then(|| how.history.between(pair.a, pair.b, b, judged)),
+                statistic,
+                a: if exact { statistic.exact(&a_values) } else { a_values },
+                b: if exact { statistic.exact(&b_values) } else { b_values },
+                between: (is_time && !exact && !options.interleaved)
+                    .then(|| options.history.between(pair.a, pair.b, b, statistic)),
             }),
             // Without a name, a statistic is judged where every repetition supports it.
             _ if named.is_empty() => {}
@@ -391,7 +399,7 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
                 let side = if of_a.is_none() { "A" } else { "B" };
                 return unsettled(format!(
                     "a repetition of {side} has no {}: it needs more samples (--set loops=…)",
-                    judged.name
+                    statistic.name
                 ));
             }
         }
@@ -401,8 +409,8 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
         return unsettled(Reason::TooFewRepetitions { a, b }.to_string());
     }
     let mut conditions = Vec::new();
-    if is_time && !exact && !how.interleaved {
-        conditions.extend_from_slice(how.conditions);
+    if is_time && !exact && !options.interleaved {
+        conditions.extend_from_slice(options.conditions);
         conditions.extend(doubt::steal(pair.a, pair.b));
     }
     Prepared {
@@ -410,7 +418,7 @@ fn with_figures(pair: &Pair<'_>, a: &SeriesResult, b: &SeriesResult, how: &How<'
         step: step(pair.a, a).max(step(pair.b, b)),
         statistics,
         conditions,
-        in_turn: (how.in_turn)(pair.a, pair.b),
+        in_turn: (options.in_turn)(pair.a, pair.b),
         line: Line {
             series: a.name.to_string(),
             unit: Some(a.unit),
@@ -461,7 +469,7 @@ impl Prepared {
         &mut self,
         measured: &[statistics::Comparison],
         adjusted: &[statistics::Comparison],
-        how: &How<'_>,
+        options: &CompareOptions<'_>,
     ) {
         if self.statistics.is_empty() {
             return;
@@ -474,12 +482,12 @@ impl Prepared {
         {
             let verdict = agreed(measured.verdict, adjusted.verdict);
             if let (true, Some(ratio)) = (differ(measured.verdict, adjusted.verdict), apart) {
-                let told = at_another_speed(ratio, values.judged, adjusted.verdict);
+                let told = at_another_speed(ratio, values.statistic, adjusted.verdict);
                 conditions.extend((!conditions.contains(&told)).then_some(told));
             }
             let verdict = if self.conditions.is_empty() { verdict } else { verdict.doubted() };
             verdicts.push(verdict);
-            self.line.statistics.push(statistic_line(values, measured, verdict, how.threshold));
+            self.line.statistics.push(statistic_line(values, measured, verdict, options.threshold));
         }
         let Some(verdict) = Verdict::together(verdicts.iter().copied()) else { return };
         self.line.finding = verdict.into();
@@ -498,7 +506,7 @@ impl Prepared {
             let command = self.in_turn.iter().map(|command| format!("in turn decides: {command}"));
             self.line.reasons.extend(command);
         }
-        self.line.conclude(how.interleaved);
+        self.line.conclude(options.interleaved);
     }
 }
 
@@ -523,14 +531,14 @@ fn differ(measured: Verdict, adjusted: Verdict) -> bool {
     measured != adjusted && (is_change(measured) || is_change(adjusted))
 }
 
-fn at_another_speed(ratio: f64, judged: &Judged, adjusted: Verdict) -> String {
+fn at_another_speed(ratio: f64, statistic: &ComparedStatistic, adjusted: Verdict) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let direction = if percent > 0.0 { "longer" } else { "shorter" };
     format!(
         "the reference loop took {:.1} % {direction} beside B, so the machine ran at another speed; without that {} \
          would be: {}",
         percent.abs(),
-        judged.name,
+        statistic.name,
         Finding::from(adjusted).words()
     )
 }
@@ -544,8 +552,8 @@ fn statistic_line(
     let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } =
         *measured;
     StatisticLine {
-        statistic: values.judged.name,
-        at: values.judged.at,
+        statistic: values.statistic.name,
+        at: values.statistic.at,
         finding: verdict.into(),
         figures: Figures { a, b, ratio, interval, test, p, p_holm, noise_floor },
         at_most: measured.at_most,
@@ -575,7 +583,7 @@ pub(crate) fn reference(case: &CaseResult) -> Option<f64> {
 /// Judges all statistics of all lines as one family. Returns the results of each line.
 fn judge(
     lines: &[Prepared],
-    how: &How<'_>,
+    options: &CompareOptions<'_>,
     speed: impl Fn(&Line) -> f64,
 ) -> Vec<Vec<statistics::Comparison>> {
     let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
@@ -593,12 +601,12 @@ fn judge(
     let cases = all().zip(&scaled).map(|((line, one), a)| statistics::Case {
         a,
         b: &one.b,
-        interleaved: how.interleaved,
+        interleaved: options.interleaved,
         exact: line.exact || alike(a, one),
         step: line.step,
         between: one.between,
     });
-    let rules = Rules { threshold: how.threshold, look: how.look };
+    let rules = Rules { threshold: options.threshold, look: options.look };
     let mut results = statistics::compare(&cases.collect::<Vec<_>>(), &rules).into_iter();
     lines.iter().map(|line| results.by_ref().take(line.statistics.len()).collect()).collect()
 }

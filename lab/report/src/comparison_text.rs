@@ -258,26 +258,26 @@ fn drift(lines: &[Line]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{
-        Paint, comparison::History, comparison::How, comparison::Judge, comparison::Pairing,
-        comparison::compare, comparison::match_cases,
+        Paint, comparison::CompareOptions, comparison::History, comparison::Pairing,
+        comparison::StatisticChoice, comparison::compare, comparison::match_cases,
     };
     use chronoscope_run::sample;
 
     fn compared() -> Comparison {
         let (a, b) = (sample::run(), sample::full());
         let (pairs, only_in_a, only_in_b) = match_cases(&a, &b, &Pairing::Alike, |_| true);
-        let how = How {
+        let options = CompareOptions {
             interleaved: true,
             threshold: 0.05,
-            judge: &Judge::default(),
+            judge: &StatisticChoice::default(),
             history: &History::default(),
             conditions: &[],
             look: None,
             in_turn: &|_, _| None,
         };
         let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
-        let lines = compare(&pairs, &how);
-        let comparison = Comparison::new([side("a"), side("b")], &how, lines);
+        let lines = compare(&pairs, &options);
+        let comparison = Comparison::new([side("a"), side("b")], &options, lines);
         Comparison { only_in_a, only_in_b, ..comparison }.concluded(false)
     }
 

@@ -7,7 +7,9 @@ use std::{env, fs, path::Path};
 
 use crate::{
     answer_test::{load, names, runs},
-    comparison::{Comparison, History, How, Judge, Pairing, Side, compare, match_cases},
+    comparison::{
+        CompareOptions, Comparison, History, Pairing, Side, StatisticChoice, compare, match_cases,
+    },
     html::{comparison, render, team, test::check},
 };
 use chronoscope_run::{Run, history::CaseRow, sample};
@@ -35,8 +37,9 @@ fn changed(run: &Run, factor: f64) -> Run {
 
 fn compared(a: &Run, b: &Run, name: &str) -> Comparison {
     let (pairs, only_in_a, only_in_b) = match_cases(a, b, &Pairing::Alike, |_| true);
-    let (judge, history) = (&Judge::read(&["p50", "p99", "max"]).unwrap(), &History::default());
-    let how = How {
+    let (judge, history) =
+        (&StatisticChoice::read(&["p50", "p99", "max"]).unwrap(), &History::default());
+    let options = CompareOptions {
         interleaved: true,
         threshold: 0.05,
         judge,
@@ -45,9 +48,9 @@ fn compared(a: &Run, b: &Run, name: &str) -> Comparison {
         look: None,
         in_turn: &|_, _| None,
     };
-    let lines = compare(&pairs, &how);
+    let lines = compare(&pairs, &options);
     let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
-    let comparison = Comparison::new([side("runs/a"), side(name)], &how, lines);
+    let comparison = Comparison::new([side("runs/a"), side(name)], &options, lines);
     Comparison { only_in_a, only_in_b, ..comparison }.concluded(false)
 }
 

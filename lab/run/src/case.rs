@@ -31,6 +31,7 @@ pub struct CaseResult {
     /// All parameters with their values.
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
+    #[schemars(with = "OneLine")]
     pub label: Label,
     /// The event at which a sample starts.
     pub start: OneLine,

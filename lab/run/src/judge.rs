@@ -3,6 +3,23 @@
 use crate::{CaseResult, Paired, Status, Verdict};
 use chronoscope_units::{OneLine, count, show};
 
+/// The results of a case whose verdict is to be made.
+pub struct Unjudged {
+    /// The result, whose verdict means nothing.
+    pub result: CaseResult,
+    /// The verdict of a case that failed or was refused: its figures are not judged.
+    pub failure: Option<Verdict>,
+}
+
+impl Unjudged {
+    /// The result with its verdict.
+    pub fn judged(self) -> CaseResult {
+        let Self { result, failure } = self;
+        let verdict = failure.unwrap_or_else(|| judge(&result));
+        CaseResult { verdict, ..result }
+    }
+}
+
 /// Judges a case that ran: inconclusive without evidence, or if a control costs as much as its
 /// signal; otherwise by its limits. A limit missed while the hypervisor stole time is inconclusive.
 pub fn judge(case: &CaseResult) -> Verdict {

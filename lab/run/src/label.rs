@@ -6,19 +6,7 @@ use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
 /// A case's label, such as `tasks=10 pair=thread-thread`: parts in order, a blank between them.
-#[derive(
-    Clone,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(OneLine);
 

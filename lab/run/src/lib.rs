@@ -5,20 +5,20 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod agreement;
 pub mod answer;
 mod case;
+pub mod compared;
 mod context;
 mod cycles;
 pub mod history;
 mod interval;
 pub mod judge;
-pub mod judged;
 pub mod label;
 pub mod limit;
 mod lookup;
 pub mod names;
 mod peer;
+mod precision;
 mod published;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -35,7 +35,6 @@ mod words;
 use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
-pub use agreement::{Agreement, Alternation};
 pub use answer::Answering;
 pub use case::{CaseResult, Clock};
 pub use context::{Context, Shard};
@@ -44,6 +43,7 @@ pub use label::Label;
 pub use limit::{Limit, Quantity};
 pub use lookup::statistics;
 pub use peer::{Paired, PeerResult, Ratio};
+pub use precision::{Alternation, Precision};
 pub use published::{Instrument, Published};
 pub use schema::json_schema;
 pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult, Soak};

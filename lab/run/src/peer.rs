@@ -22,6 +22,7 @@ pub struct PeerResult {
     /// The parameters of the case.
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
+    #[schemars(with = "OneLine")]
     pub label: Label,
     /// The number of completed pairs.
     pub pairs: usize,

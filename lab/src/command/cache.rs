@@ -8,6 +8,10 @@ use crate::cli;
 use chronoscope_base::{cache::Cache, cache::LIMIT, cache::remove, console};
 use chronoscope_units::printable;
 
+/// Lists the cache's entries, or removes them; returns the exit status.
+///
+/// # Errors
+/// The cache cannot be read or written.
 pub fn execute(arguments: &cli::Cache) -> Result<u8> {
     let cache = Cache::for_user()?;
     let entries = cache.entries()?;
@@ -29,6 +33,7 @@ pub fn execute(arguments: &cli::Cache) -> Result<u8> {
     Ok(0)
 }
 
+/// A size in MB, rounded up.
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1_000_000))
 }

@@ -7,7 +7,8 @@ use chronoscope_report::text_table::{
 };
 use chronoscope_units::digits;
 
-/// The plan as a table within a width, with the times of all repetitions together.
+/// Returns the plan as a table of at most `columns` columns. The times are for all repetitions
+/// together.
 pub fn table(plan: &Plan, columns: Option<usize>) -> String {
     let mut table = TextTable::new(&[
         ("shard", Right),

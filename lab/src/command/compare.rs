@@ -4,29 +4,28 @@ use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
     sync::atomic::AtomicBool,
-    time::Instant,
 };
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use chronoscope_suite::experiments;
 
 use super::in_turn::in_turn;
-use super::{keep::Keeper, run, until_sure::UntilSure};
+use super::{run, session::Measured, session::Session, until_sure::UntilSure};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
 use chronoscope_engine::{
-    case::Case, case::experiment, journal::CaseForm, journal::Header, runner, study::Overrides,
+    case::Case, case::experiment, journal::Header, runner, runner::RunOptions, study::Overrides,
     study::Study, variant, variant::Variant,
 };
 use chronoscope_machine::Machines;
 use chronoscope_report::{
-    self as report, comparison, comparison::Comparison, comparison::History, comparison::How,
-    comparison::Judge, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
-    comparison::conditions, format::ComparisonWriter,
+    self as report, comparison, comparison::CompareOptions, comparison::Comparison,
+    comparison::History, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
+    comparison::StatisticChoice, comparison::conditions, format::ComparisonWriter,
 };
 use chronoscope_run::history::CaseRow;
-use chronoscope_run::{CaseResult, Context, Run, SCHEMA, Status};
+use chronoscope_run::{CaseResult, Context, Run, Status};
 use chronoscope_statistics as statistics;
 use chronoscope_store::{Store, reference, reference::Reference};
 
@@ -40,10 +39,10 @@ const HISTORY: u32 = 20;
 /// The most earlier runs from which the scatter between runs is learned.
 const LEARNED: usize = 12;
 
-/// A comparison, and the runs that were made for it.
+/// A comparison, and the runs that were made for it, which are not stored yet.
 struct Outcome {
     comparison: Comparison,
-    fresh: Option<(Keeper, [Run; 2])>,
+    measured: Option<Measured>,
 }
 
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
@@ -59,15 +58,19 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return of_many(&machines, arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
+        return compare_many(
+            &machines,
+            arguments,
+            &more.iter().map(OsStr::new).collect::<Vec<_>>(),
+        );
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
-        (true, true) => Some(of_runs(&machines, arguments, &arguments.b)?),
-        (false, false) => of_variants(&machines, arguments, signals::watch()?)?,
+        (true, true) => Some(compare_runs(&machines, arguments, &arguments.b)?),
+        (false, false) => compare_variants(&machines, arguments, signals::watch()?)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
-    let Some(Outcome { comparison, fresh }) = outcome else {
+    let Some(Outcome { comparison, measured }) = outcome else {
         console::remark("interrupted: nothing is compared");
         return Ok(INTERRUPTED);
     };
@@ -79,7 +82,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         arguments.print.format(),
         arguments.print.output.as_deref(),
     );
-    let stored = fresh.map_or(Ok(None), |(keeper, runs)| keeper.store(&runs));
+    let stored = measured.map_or(Ok(None), |mut measured| measured.store());
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
 }
@@ -93,7 +96,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
 }
 
 /// Compares several runs with the first.
-fn of_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
+fn compare_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
@@ -105,8 +108,9 @@ fn of_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Re
         bail!("{}", mixed(more[0], variant));
     }
     let runs = [arguments.b.as_os_str()].into_iter().chain(more.iter().copied());
-    let comparisons: Vec<Comparison> =
-        runs.map(|b| Ok(of_runs(machines, arguments, b)?.comparison)).collect::<Result<_>>()?;
+    let comparisons: Vec<Comparison> = runs
+        .map(|b| Ok(compare_runs(machines, arguments, b)?.comparison))
+        .collect::<Result<_>>()?;
     report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
@@ -120,8 +124,8 @@ fn mixed(run: &OsStr, variant: &OsStr) -> String {
     )
 }
 
-/// Compares two existing runs: that of the arguments, A, and `b`.
-fn of_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
+/// Compares two existing runs: A, which the arguments name, and `b`.
+fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
@@ -155,22 +159,22 @@ fn of_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Result<O
         true => earlier(&Store::open(&arguments.keep.store.place()?)?, &[&a, &b])?,
         false => History::default(),
     };
-    let how = How {
+    let options = CompareOptions {
         interleaved: false,
         threshold: arguments.threshold / 100.0,
-        judge: &Judge::read(&arguments.judge.judge)?,
+        judge: &StatisticChoice::read(&arguments.judge.judge)?,
         history: &history,
         conditions: &conditions(&a.context, &b.context),
         look: None,
         in_turn: &|a, b| in_turn(machines, a, b),
     };
-    let lines = comparison::compare(&pairs, &how);
+    let lines = comparison::compare(&pairs, &options);
     let mut notes = notes(&a.context, &b.context);
     notes.extend(pairing.note(&pairs));
     notes.extend(scatter(&lines));
-    let comparison = Comparison::new([a_side, b_side], &how, lines);
+    let comparison = Comparison::new([a_side, b_side], &options, lines);
     let comparison = Comparison { only_in_a, only_in_b, notes, ..comparison };
-    Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), fresh: None })
+    Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), measured: None })
 }
 
 /// The scatter between runs of the cases that `runs` have, learned from the newest other runs on
@@ -269,7 +273,7 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
 }
 
 /// Runs two variants in turn and compares them. `None` if the user ended it.
-fn of_variants(
+fn compare_variants(
     machines: &Machines,
     arguments: &cli::Compare,
     stop: &AtomicBool,
@@ -279,7 +283,7 @@ fn of_variants(
     if arguments.pair.is_some() {
         bail!("`--pair` is for stored runs: variants are paired by their cases");
     }
-    let judge = Judge::read(&arguments.judge.judge)?;
+    let judge = StatisticChoice::read(&arguments.judge.judge)?;
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
         [] => variant::leave_out(machines, &mut study, &a, &b)?,
@@ -300,7 +304,7 @@ fn of_variants(
     let history = History::default();
     let limit = arguments.until_sure.as_deref();
     let limit = limit.map(|time| run::duration("--until-sure", time)).transpose()?;
-    let how = How {
+    let options = CompareOptions {
         interleaved: true,
         threshold: arguments.threshold / 100.0,
         judge: &judge,
@@ -309,12 +313,13 @@ fn of_variants(
         look: None,
         in_turn: &|a, b| in_turn(machines, a, b),
     };
-    let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, how, limit));
-    let Some((keeper, [a, b])) =
-        take_turns(machines, &pairs, &study, arguments, until_sure.as_mut(), stop)?
-    else {
+    let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, options, limit));
+    let mut measured = take_turns(machines, &pairs, &study, arguments, until_sure.as_mut(), stop)?;
+    let [a, b] = measured.runs.as_slice() else { bail!("two variants make two runs") };
+    if a.context.interrupted {
+        measured.store()?;
         return Ok(None);
-    };
+    }
     let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
     let results: Vec<Pair<'_>> =
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
@@ -323,14 +328,14 @@ fn of_variants(
             let (lines, note) = until_sure.finish();
             (lines, Some(note))
         }
-        None => (comparison::compare(&results, &how), None),
+        None => (comparison::compare(&results, &options), None),
     };
     let side = |name: &OsString, run: &Run| Side {
         name: name.to_string_lossy().into_owned().into(),
         context: run.context.clone(),
     };
-    let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
-    let mut comparison = Comparison::new(sides, &how, lines);
+    let sides = [side(&arguments.a, a), side(&arguments.b, b)];
+    let mut comparison = Comparison::new(sides, &options, lines);
     comparison.notes.extend(looks);
     if !left_out.is_empty() {
         comparison.notes.push(format!(
@@ -339,12 +344,12 @@ fn of_variants(
         ));
     }
     let comparison = comparison.concluded(arguments.judge.strict);
-    Ok(Some(Outcome { comparison, fresh: Some((keeper, [a, b])) }))
+    Ok(Some(Outcome { comparison, measured: Some(measured) }))
 }
 
 /// Runs both sides of all pairs. The runner goes through its list forwards and backwards in turn,
-/// so neighbours run as A B, B A, A B …. If the user ends it early, both runs are stored as far as
-/// they are complete, and the result is `None`.
+/// so neighbours run as A B, B A, A B …. If the user ends it early, both runs hold the complete
+/// repetitions.
 fn take_turns(
     machines: &Machines,
     pairs: &[variant::Pair],
@@ -352,43 +357,23 @@ fn take_turns(
     arguments: &cli::Compare,
     until_sure: Option<&mut UntilSure<'_>>,
     stop: &AtomicBool,
-) -> Result<Option<(Keeper, [Run; 2])>> {
+) -> Result<Measured> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
     let title = |variant: &OsString| format!("{} ({})", study.title, variant.display()).into();
+    let titles = [&arguments.a, &arguments.b].map(title).to_vec();
     let header = Header {
-        schema: SCHEMA,
-        context: runner::context::now(REVISION),
         study: study.name.clone(),
-        titles: [&arguments.a, &arguments.b].map(title).to_vec(),
         notes: study.notes.clone(),
         answering: study.answering.clone(),
-        keep_samples: false,
-        cases: cases.iter().map(CaseForm::of).collect(),
-        peers: Vec::new(),
+        ..Header::new(runner::context::now(REVISION), titles, &cases)
     };
-    let mut keeper = Keeper::open(&arguments.keep, &header, arguments.print.quiet)?;
-    let mut progress = crate::progress::new(arguments.print.quiet);
-    let start = Instant::now();
-    let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-    let how = runner::How { keep_samples: false, jobs: arguments.jobs.count() };
-    let outcome = match until_sure {
+    let session = Session::open(&arguments.keep, header, arguments.print.quiet)?;
+    let options = RunOptions { keep_samples: false, jobs: arguments.jobs.count() };
+    session.measure(|_, progress, journal| match until_sure {
         Some(until_sure) => {
             let goals = &mut |results: &[CaseResult]| until_sure.look(results);
-            runner::run_on(machines, &cases, how, progress, stop, journal, goals)
+            runner::run_until(machines, &cases, options, progress, stop, journal, goals)
         }
-        None => runner::run(machines, &cases, how, progress, stop, journal),
-    }?;
-    let context = Context {
-        interrupted: outcome.interrupted,
-        seconds: start.elapsed().as_secs_f64(),
-        case_seconds: Some(outcome.spent.as_secs_f64()),
-        ..header.context.clone()
-    };
-    let runs = header.runs(&context, outcome.results, Vec::new());
-    if outcome.interrupted {
-        keeper.store(&runs)?;
-        return Ok(None);
-    }
-    let [a, b] = <[Run; 2]>::try_from(runs).map_err(|_| anyhow!("two variants make two runs"))?;
-    Ok(Some((keeper, [a, b])))
+        None => runner::run(machines, &cases, options, progress, stop, journal),
+    })
 }

@@ -16,7 +16,10 @@ use chronoscope_store::{Place, Store};
 const RUNS: &[u8] = include_bytes!("demo/runs.json.xz");
 
 /// Makes the folder with a store, a page and a comparison, and prints an answer and a history.
-/// Each is made by a command of the program, which is printed.
+/// Prints each command of the program that does so. Returns the exit status.
+///
+/// # Errors
+/// A file is there already, or cannot be written.
 pub fn execute(folder: &Path) -> Result<u8> {
     let [store, page, comparison] =
         ["runs.sqlite", "page.html", "compare.html"].map(|name| folder.join(name));
@@ -49,6 +52,7 @@ pub fn execute(folder: &Path) -> Result<u8> {
     Ok(0)
 }
 
+/// The recorded runs.
 fn runs() -> Result<Vec<Run>> {
     let mut text = String::new();
     XzReader::new(RUNS, false).read_to_string(&mut text)?;

@@ -9,6 +9,10 @@ use chronoscope_report::{
 };
 use chronoscope_units::{printable, words};
 
+/// Prints the explanation of a word, or all words; returns the exit status.
+///
+/// # Errors
+/// The word is unknown; the message names the nearest ones.
 pub fn execute(arguments: &cli::Explain) -> Result<u8> {
     let Some(word) = arguments.word.as_deref() else {
         let names: Vec<&str> = glossary().map(|(name, _)| name).collect();

@@ -1,14 +1,15 @@
-//! The command that decides a doubtful comparison of stored runs: both cases, measured in turn.
+//! The command that decides a doubtful comparison of stored runs: it measures both cases in turn.
 
 use chronoscope_engine::case;
 use chronoscope_machine::Machines;
 use chronoscope_run::{CaseResult, Target};
 use chronoscope_suite::experiments;
 
-/// The command that measures both cases in turn; `None` if one is not of this version.
+/// Returns the command that measures both cases in turn; `None` if the experiment or the target is
+/// unknown to this version.
 pub(super) fn in_turn(machines: &Machines, a: &CaseResult, b: &CaseResult) -> Option<String> {
     let spec = experiments::find(&b.experiment)?;
-    // A baseline's case is B's.
+    // A baseline's case names no target: it is the case of B.
     let a = if a.target.is_empty() { b } else { a };
     let differs = |name: &str| a.parameters.get(name) != b.parameters.get(name);
     let side = |case: &CaseResult| {

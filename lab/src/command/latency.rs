@@ -18,7 +18,7 @@ use self::json::Form;
 use crate::cli;
 use chronoscope_base::{console, signals};
 use chronoscope_engine::{
-    case::Settings, case::experiment, journal::Journal, runner, runner::How, study::Entry,
+    case::Settings, case::experiment, journal::Journal, runner, runner::RunOptions, study::Entry,
     study::Overrides, study::Study,
 };
 use chronoscope_machine::{
@@ -30,7 +30,9 @@ use chronoscope_units::Text;
 /// The driver that carries the calls.
 #[derive(Clone, Copy)]
 pub enum Transport {
+    /// The driver of Android's applications.
     Binder,
+    /// The driver of Android's hardware services.
     Hwbinder,
 }
 
@@ -51,9 +53,15 @@ impl Transport {
     }
 }
 
+/// Measures calls through `transport`, and prints the original's JSON. Returns 2 if inheritance
+/// fails or
+/// `--limit` is missed.
+///
+/// # Errors
+/// The target cannot be run, or its evidence does not hold.
 pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
-    let form = Form::of(arguments);
+    let form = Form::new(arguments);
     let settings = [
         ("transport", if form.passthrough { "passthrough" } else { transport.name() }.to_owned()),
         ("pairs", form.pairs.to_string()),
@@ -82,14 +90,14 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         repeat: Some(1),
         ..Overrides::default()
     };
-    let (cases, _) =
-        Study::of(vec![Entry::of(experiment("latency")?)]).plan(&machines, &overrides)?;
+    let (cases, _) = Study::from_entries(vec![Entry::with_defaults(experiment("latency")?)])
+        .plan(&machines, &overrides)?;
     let stop = signals::watch()?;
     // All samples are kept: the original's averages include the first calls.
-    let how = How { keep_samples: true, jobs: 1 };
+    let options = RunOptions { keep_samples: true, jobs: 1 };
     let mut progress = crate::progress::new(true);
     let outcome =
-        runner::run(&machines, &cases, how, progress.as_mut(), stop, &mut Journal::none())?;
+        runner::run(&machines, &cases, options, progress.as_mut(), stop, &mut Journal::none())?;
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
         let reason = first.map(|case| case.verdict.reasons.join("; "));
@@ -138,10 +146,10 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     Ok(if passes && !missed { 0 } else { 2 })
 }
 
-/// The target: the one given, the guest of the given kernel, or the transport's default.
+/// The target: the given one, the guest of the given kernel, or the transport's default.
 ///
 /// # Errors
-/// The target is none that takes the kernel.
+/// The target takes no kernel.
 fn target(transport: Transport, arguments: &cli::Latency) -> Result<Cow<'_, str>> {
     let given = arguments.target.as_deref();
     if arguments.kernel_image.is_none() {
@@ -157,7 +165,7 @@ fn target(transport: Transport, arguments: &cli::Latency) -> Result<Cow<'_, str>
     Ok(target.into())
 }
 
-/// The unit of the figures, unless it is milliseconds on the wall.
+/// The unit of the figures; `None` for milliseconds on the wall.
 fn clock(case: &CaseResult) -> Option<String> {
     let clock = case.clock.as_ref().filter(|clock| clock.domain != Domain::Wall)?;
     let tick = 1e9 / clock.hertz as f64;

@@ -23,6 +23,7 @@ mod recover;
 mod report;
 mod run;
 mod schema;
+mod session;
 mod team;
 mod trace;
 mod transfer;

@@ -29,7 +29,8 @@ use chronoscope_units::words::hint;
 /// The number of shards, unless another is given.
 const SHARDS: u64 = 8;
 
-/// How often the engine is asked, and how late a network file system may show a part.
+/// The interval between two questions to the engine, and the longest delay with which a network
+/// file system shows a part.
 const PACE: Pace = Pace { look: Duration::from_secs(1), late: Duration::from_secs(5) };
 
 /// Makes an engine, given the jobs' name, the words of a shard's command and the parts.
@@ -43,8 +44,8 @@ const ENGINES: [(&str, Make); 1] = [("slurm", |name, words, parts, options| {
 /// Runs the cases as shards on the engine of that name, and writes and stores the merged run.
 ///
 /// # Errors
-/// If there is no such engine, figures of the cases cannot be from several machines, a shard fails
-/// for good, or the results cannot be written.
+/// There is no such engine, the cases are measured in wall time, a shard fails for good, or the
+/// results cannot be written.
 pub fn execute(
     machines: &Machines,
     arguments: &cli::Run,
@@ -98,8 +99,8 @@ pub fn execute(
     Ok(run.status().exit_code())
 }
 
-/// The words of the command line without `--store` and its value: a shard stores nothing, and the URL
-/// of a server may hold a password.
+/// The words of the command line without `--store` and its value: a shard stores nothing, and the
+/// URL of a server may hold a password.
 fn without_store(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut is_value = false;
     let keep = |word: &OsString| {
@@ -145,13 +146,14 @@ fn check(machines: &Machines, arguments: &cli::Run, cases: &[Case]) -> Result<()
     Ok(())
 }
 
+/// Opens the store of new runs, and checks that it can be written.
 fn store(keep: &cli::Keep) -> Result<Store> {
     let store = Store::create(&keep.store.place()?)?;
     store.check_writable()?;
     Ok(store)
 }
 
-/// The run that the parts make, with the UUID, the date and the command line of this lab.
+/// Merges the parts into a run with the UUID, the date and the command line of this lab.
 fn merged(parts: &Parts, context: Context, seconds: f64) -> Result<Run> {
     let load = |path: PathBuf| Ok((name(&path), load_file(&path)?));
     let loaded = (1..=parts.of).map(|shard| load(parts.path(shard))).collect::<Result<Vec<_>>>()?;
@@ -160,11 +162,12 @@ fn merged(parts: &Parts, context: Context, seconds: f64) -> Result<Run> {
     Ok(Run { context, ..run })
 }
 
+/// A path's name without its folders.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().display().to_string()
 }
 
-/// Describes which parts an ended run leaves; removes its folder if there are none.
+/// Describes the parts that an ended run leaves; removes its folder if there are none.
 fn left(parts: &Parts) -> String {
     let complete = (1..=parts.of).filter(|shard| parts.path(*shard).is_file()).count();
     let folder = parts.folder.display();
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_is_told_of_no_store() {
+    fn a_shard_s_command_names_no_store() {
         let words = ["quick", "--store", "postgres://u:pw@h/d", "-j", "2", "--store=x", "--stored"];
         let left = without_store(words.iter().map(OsString::from));
         assert_eq!(left, ["quick", "-j", "2", "--stored"]);

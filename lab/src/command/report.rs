@@ -9,6 +9,10 @@ use crate::cli;
 use chronoscope_report as report;
 use chronoscope_store::{Store, reference::Reference};
 
+/// Shows runs, a history or the demonstration; returns the exit status.
+///
+/// # Errors
+/// A run cannot be read, or the output cannot be written.
 pub fn execute(arguments: &cli::Report) -> Result<u8> {
     if let Some(folder) = &arguments.demo {
         return demo::execute(folder);

@@ -5,27 +5,26 @@ use std::{
     env,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
-use super::{keep::Keeper, on};
+use super::{on, session::Session};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
 use chronoscope_engine::{
     case::Case, case::Settings, case::Vary, case::experiment, doctor, fleet, fleet::Number,
-    fleet::Plan, fleet::label, journal::CaseForm, journal::Header, journal::PeerForm, runner,
-    runner::How, runner::context, runner::pairs, study, study::Overrides, study::Peer,
-    study::Study,
+    fleet::Plan, fleet::label, journal::Header, journal::PeerForm, runner, runner::RunOptions,
+    runner::context, runner::pairs, study, study::Overrides, study::Peer, study::Study,
 };
 use chronoscope_machine::{
     Machines, serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel,
 };
 use chronoscope_report::{self as report, Screen, format::JSON};
-use chronoscope_run::{Context, SCHEMA, Shard, Target};
+use chronoscope_run::{Context, Shard, Target};
 use chronoscope_units::{OneLine, words};
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
@@ -37,18 +36,18 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if let (Some(engine), None) = (&arguments.on, &arguments.part) {
         // A wrong name or label ends here, and not in each job.
         identified(arguments)?;
-        let (study, experiments) = named(arguments)?;
+        let (study, experiments) = study_and_experiments(arguments)?;
         let overrides = overrides(arguments, experiments, None)?;
         let (cases, peers) = chosen_study(study, experiments)?.plan(&machines, &overrides)?;
         let cases: Vec<Case> =
             cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
         return on::execute(&machines, arguments, &cases, engine, stop);
     }
-    // The place is given back on every way out of here.
+    // The place is given back however this function returns.
     let prepared = held_place(&machines, arguments, stop)
         .and_then(|place| Ok((Prepared::new(&machines, arguments, place.as_ref(), stop)?, place)));
     match prepared {
-        // Whatever failed then was stopped.
+        // A failure after a signal is an effect of the signal.
         Err(_) if stop.load(Ordering::Relaxed) => {
             console::remark("interrupted: nothing was measured");
             Ok(INTERRUPTED)
@@ -121,7 +120,7 @@ fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
 
 /// Prints the plan of the run, with the shard of each case if it is divided.
 fn list(arguments: &cli::Run) -> Result<u8> {
-    let (study, experiments) = named(arguments)?;
+    let (study, experiments) = study_and_experiments(arguments)?;
     let overrides = overrides(arguments, experiments, None)?;
     let study = chosen_study(study, experiments)?;
     let machines = machines(arguments);
@@ -164,8 +163,7 @@ fn identified(arguments: &cli::Run) -> Result<Context> {
 struct Prepared {
     cases: Vec<Case>,
     peers: Vec<Peer>,
-    header: Header,
-    keeper: Keeper,
+    session: Session,
 }
 
 impl Prepared {
@@ -179,7 +177,7 @@ impl Prepared {
         place: Option<&Holding<'_>>,
         stop: &AtomicBool,
     ) -> Result<Self> {
-        let (study, experiments) = named(arguments)?;
+        let (study, experiments) = study_and_experiments(arguments)?;
         let overrides = overrides(arguments, experiments, place)?;
         let study = chosen_study(study, experiments)?;
         let planned = Planned::new(machines, arguments, &study, &overrides)?;
@@ -203,27 +201,26 @@ impl Prepared {
         if !quiet {
             doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
         }
+        let context = Context { doctor, shard, ..identified(arguments)? };
         let header = Header {
-            schema: SCHEMA,
-            context: Context { doctor, shard, ..identified(arguments)? },
             study: study.name,
-            titles: vec![study.title],
             notes: study.notes,
             answering: study.answering,
             keep_samples,
-            cases: cases.iter().map(CaseForm::of).collect(),
             peers: peers.iter().map(|peer| pairs::ready(machines, peer)).collect(),
+            ..Header::new(context, vec![study.title], &cases)
         };
-        let keeper = match arguments.part {
-            None => Keeper::open(&arguments.keep, &header, quiet)?,
-            Some(_) => Keeper::none(),
+        let session = match arguments.part {
+            None => Session::open(&arguments.keep, header, quiet)?,
+            // The verdict and the store are the merged run's.
+            Some(_) => Session::unkept(header),
         };
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
         } else if let (Some(image), Some(board)) = (&arguments.flash, &board) {
             machines.flash_board(board, image, stop)?;
         }
-        Ok(Self { cases, peers, header, keeper })
+        Ok(Self { cases, peers, session })
     }
 
     /// Runs everything, and writes and stores the results. Returns the exit status.
@@ -231,37 +228,25 @@ impl Prepared {
     /// # Errors
     /// If a target does not exist, or the results cannot be written or stored.
     fn measure(self, machines: &Machines, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
-        let Self { cases, peers, header, mut keeper } = self;
-        let mut progress = crate::progress::new(arguments.output.quiet || arguments.part.is_some());
-        let start = Instant::now();
-        let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-        let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };
-        let outcome = runner::run(machines, &cases, how, progress, stop, journal)?;
-        let beside = pairs::run(machines, &peers, &header.peers, progress, stop, journal)?;
-        let context = Context {
-            interrupted: outcome.interrupted || beside.interrupted,
-            seconds: start.elapsed().as_secs_f64(),
-            case_seconds: Some(outcome.spent.as_secs_f64()),
-            ..header.context.clone()
-        };
-        let runs = header.runs(&context, outcome.results, beside.results);
-        let run = runs.first().context("a title makes a run")?;
+        let Self { cases, peers, session } = self;
+        let jobs = arguments.jobs.count();
+        let mut measured = session.measure(|header, progress, journal| {
+            let options = RunOptions { keep_samples: header.keep_samples, jobs };
+            let outcome = runner::run(machines, &cases, options, progress, stop, journal)?;
+            let forms = &header.peers;
+            Ok(outcome.with_peers(pairs::run(machines, &peers, forms, progress, stop, journal)?))
+        })?;
         if let Some(part) = &arguments.part {
+            let run = measured.run()?;
             if run.context.interrupted {
                 return Ok(INTERRUPTED);
             }
-            // The verdict is that of the merged run.
             return report::write(run, JSON, Some(part), None).map(|()| 0);
         }
-        // Both are tried even if one fails, so that measurements are not lost.
-        let output = &arguments.output;
-        let stored = keeper.store(&runs);
-        let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
-        let (format, file) = (output.format(), output.output.as_deref());
-        let written = report::write(run, format, file, name.as_deref());
-        written.and(stored.map(drop))?;
+        measured.store_and_write(&arguments.output)?;
+        let run = measured.run()?;
         if run.context.interrupted {
-            let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
+            let (complete, all) = (measured.complete, cases.len() + peers.len());
             console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
             return Ok(INTERRUPTED);
         }
@@ -333,6 +318,9 @@ fn check_own_kernel<'a>(
              --kernel-image FILE --target {target}, or --target linux=FILE@vm"
         );
     }
+    if !kernels.is_empty() {
+        bail!("`--kernel-image` and the target name two kernels: leave out one of them");
+    }
     bail!(
         "`--kernel-image` is the kernel of {target}, and no case runs there: add --target {target}"
     )
@@ -365,7 +353,7 @@ fn is_traced(case: &Case) -> bool {
 ///
 /// # Errors
 /// If two studies are named, or a word is neither a study nor an experiment.
-fn named(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
+fn study_and_experiments(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
     let study = arguments.study.as_deref();
     let Some((first, rest)) = arguments.experiments.split_first() else {
         return Ok((study, &[]));
@@ -396,8 +384,9 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
         Some(word) => study::find(word),
         None if experiments.is_empty() => study::find(Path::new("quick")),
         None => {
-            let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
-            Ok(Study::of(entries.collect::<Result<_>>()?))
+            let entries =
+                experiments.iter().map(|name| Ok(study::Entry::with_defaults(experiment(name)?)));
+            Ok(Study::from_entries(entries.collect::<Result<_>>()?))
         }
     }
 }
@@ -429,7 +418,7 @@ fn overrides(
     })
 }
 
-/// The image to write into a board's chip, and the chip: that of `--flash`, or of a board's target.
+/// The image to write into a board's chip, from `--flash` or a board's target, and the chip.
 ///
 /// # Errors
 /// A chip without an image, or with several.
@@ -489,7 +478,7 @@ fn targets(arguments: &cli::Run, place: Option<&Holding<'_>>) -> Result<Vec<Targ
     Ok(targets)
 }
 
-/// The values of `--set`, after those of other flags.
+/// The values of other flags, then of `--set`.
 ///
 /// # Errors
 /// A setting is not `NAME=VALUE`, or a parameter is set twice.

@@ -14,7 +14,10 @@ use chronoscope_store::Store;
 /// The folder of the files, unless another is given.
 const FOLDER: &str = "chronoscope-history";
 
-/// The rows of the page; an error if there are none.
+/// The rows of the page.
+///
+/// # Errors
+/// The store cannot be read, or has no such run.
 fn rows(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<CaseRow>> {
     let rows = store.all_cases_of(&filter.which(), limit)?;
     if rows.is_empty() {
@@ -23,7 +26,8 @@ fn rows(store: &Store, filter: &Filter<'_>, limit: u32) -> Result<Vec<CaseRow>> 
     Ok(rows)
 }
 
-/// Writes the page of the store and, in the folder `runs` beside it, a page for each run.
+/// Writes the page of the store and, in the folder `runs` beside it, a page for each run. Returns
+/// the exit status.
 pub(super) fn write(arguments: &cli::Report) -> Result<u8> {
     let folder = arguments.output.output.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     if folder.is_file() || folder.extension().is_some_and(|extension| extension == "html") {

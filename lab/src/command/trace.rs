@@ -8,6 +8,10 @@ use chronoscope_report::{self as report, timeline::Timeline};
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_store::{Store, reference::Reference};
 
+/// Writes a run as a timeline; returns the exit status.
+///
+/// # Errors
+/// The run cannot be read or has nothing to show, or the output cannot be written.
 pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     let reference = Reference::try_from(arguments.run.as_os_str())?;
     let (_, run) = reference.load(|| Store::open(&arguments.store.place()?))?;
@@ -30,7 +34,7 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     Ok(0)
 }
 
-/// The selected cases: all, one by its number, or all that have every word.
+/// The selected cases: all, the case of a number, or the cases that have every word.
 fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> {
     let Some(which) = which else { return Ok(run.cases.iter().collect()) };
     if let Ok(number) = which.parse::<usize>() {
@@ -59,6 +63,7 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
     Ok(found)
 }
 
+/// A number of cases in words.
 fn cases(count: usize) -> String {
     if count == 1 { "1 case".to_owned() } else { format!("{count} cases") }
 }

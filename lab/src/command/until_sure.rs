@@ -1,12 +1,12 @@
-//! `compare --until-sure`: pairs are added until every case is settled, or a time is over. Each look
-//! at the results spends a share of the error rate, so that looking often finds nothing that is not
-//! there ([`statistics::sequential`](chronoscope_statistics::sequential)).
+//! `compare --until-sure`: adds pairs until every case is settled, or a time is over. Each look at
+//! the results spends a share of the error rate, so that many looks raise no false alarm
+//! ([`statistics::sequential`](chronoscope_statistics::sequential)).
 
 use std::time::{Duration, Instant};
 
 use chronoscope_engine::variant;
 use chronoscope_report::{
-    comparison, comparison::Finding, comparison::How, comparison::Line, comparison::Pair,
+    comparison, comparison::CompareOptions, comparison::Finding, comparison::Line, comparison::Pair,
 };
 use chronoscope_run::CaseResult;
 use chronoscope_statistics::sequential;
@@ -15,20 +15,20 @@ use chronoscope_units::rough_time;
 /// A comparison that goes on.
 pub struct UntilSure<'a> {
     pairs: &'a [variant::Pair],
-    how: How<'a>,
+    options: CompareOptions<'a>,
     limit: Duration,
     start: Instant,
     looks: usize,
-    /// The lines of each pair: those of the look that settled it, or of the last look.
+    /// The lines of each pair, from the look that settled it or from the last look.
     lines: Vec<Vec<Line>>,
     /// The most repetitions of a side.
     repetitions: usize,
 }
 
 impl<'a> UntilSure<'a> {
-    pub fn new(pairs: &'a [variant::Pair], how: How<'a>, limit: Duration) -> Self {
+    pub fn new(pairs: &'a [variant::Pair], options: CompareOptions<'a>, limit: Duration) -> Self {
         let lines = pairs.iter().map(|_| Vec::new()).collect();
-        Self { pairs, how, limit, start: Instant::now(), looks: 0, lines, repetitions: 0 }
+        Self { pairs, options, limit, start: Instant::now(), looks: 0, lines, repetitions: 0 }
     }
 
     /// Looks at the results, A and B of each pair in turn. Returns the repetitions that each case
@@ -42,8 +42,8 @@ impl<'a> UntilSure<'a> {
             .zip(sides())
             .map(|(pair, sides)| Pair { label: pair.label.clone(), a: &sides[0], b: &sides[1] })
             .collect();
-        let how = How { look: Some(self.looks), ..self.how };
-        for (kept, found) in self.lines.iter_mut().zip(comparison::compare_each(&pairs, &how)) {
+        let options = CompareOptions { look: Some(self.looks), ..self.options };
+        for (kept, found) in self.lines.iter_mut().zip(comparison::compare_each(&pairs, &options)) {
             if !is_settled(kept) {
                 *kept = found;
             }
@@ -60,7 +60,7 @@ impl<'a> UntilSure<'a> {
         goals.collect()
     }
 
-    /// The lines of all pairs, with a remark on the end.
+    /// Returns the lines of all pairs, and a note on the reason for the end.
     pub fn finish(self) -> (Vec<Line>, String) {
         let end = match self.lines.iter().all(|lines| is_settled(lines)) {
             true => "every case is settled".to_owned(),
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
     use chronoscope_engine::{study, study::Overrides, variant::Variant};
     use chronoscope_machine::Machines;
-    use chronoscope_report::{comparison::History, comparison::Judge};
+    use chronoscope_report::{comparison::History, comparison::StatisticChoice};
     use chronoscope_run::sample;
 
-    /// A case with so many repetitions, which scatter by this share.
+    /// A case with this number of repetitions, which scatter by this share.
     fn case(repetitions: usize, scale: f64, scatter: f64) -> CaseResult {
         let mut case = sample::case("switch", "tasks=2");
         let first = case.series[0].by_repetition[0];
@@ -112,8 +112,8 @@ mod tests {
         let pairs =
             variant::pairs(&Machines::default(), &study, &a, &b, &Overrides::default()).unwrap();
         assert_eq!(pairs.len(), 2);
-        let (judge, history) = (Judge::default(), History::default());
-        let how = How {
+        let (judge, history) = (StatisticChoice::default(), History::default());
+        let options = CompareOptions {
             interleaved: true,
             threshold: 0.05,
             judge: &judge,
@@ -124,14 +124,14 @@ mod tests {
         };
         let slower = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.5, 0.02)];
         let open = |repetitions| [case(repetitions, 1.0, 0.01), case(repetitions, 1.0, 0.5)];
-        let mut until_sure = UntilSure::new(&pairs, how, Duration::from_secs(3600));
+        let mut until_sure = UntilSure::new(&pairs, options, Duration::from_secs(3600));
         assert_eq!(until_sure.look(&[slower(10), open(10)].concat()), [10, 10, 15, 15]);
         assert_eq!(until_sure.look(&[slower(10), open(15)].concat()), [10, 10, 22, 22]);
         assert!(until_sure.look(&[slower(10), slower(22)].concat()).is_empty());
         let (lines, note) = until_sure.finish();
         assert!(lines.iter().all(|line| line.finding == Finding::Regression), "{lines:?}");
         assert!(note.contains("every case is settled, after 3 looks and 22 pairs"), "{note}");
-        let mut until_sure = UntilSure::new(&pairs, how, Duration::ZERO);
+        let mut until_sure = UntilSure::new(&pairs, options, Duration::ZERO);
         assert!(until_sure.look(&[slower(10), open(10)].concat()).is_empty());
         let (lines, note) = until_sure.finish();
         assert_eq!(lines[1].finding, Finding::NoRegressionShown);

@@ -85,7 +85,7 @@ fn every_study_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "answers");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
     let mut runs = 0;
     for entry in fs::read_dir(fixtures).expect("there are stored runs") {
         let run = entry.expect("a file").path();
@@ -118,7 +118,7 @@ fn a_comparison_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers").join("long-path".repeat(6));
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "comparisons");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
     let text = fs::read_to_string(fixtures.join("quick.json")).expect("the run is there");
     let quick: Value = serde_json::from_str(&text).expect("it is JSON");
     let write = |name: &str, run: &Value| {

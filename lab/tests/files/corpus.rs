@@ -57,12 +57,13 @@ fn the_seeds_are_sound() {
     assert_eq!(runs[0].cases[0].repetitions, 1);
     let seed = fs::read(corpora.join("image/seed")).unwrap();
     let image = seed.strip_prefix(b"core::take\n").unwrap().to_vec();
-    let image = Image::of(Path::new("kernel.elf"), image).unwrap();
+    let image = Image::from_bytes(Path::new("kernel.elf"), image).unwrap();
     let address = |place: anyhow::Result<Place>| place.unwrap().address;
     assert_eq!(address(image.place("core::take")), 32);
     assert_eq!(address(image.variable("running")), 48);
     let seed = fs::read(corpora.join("events/seed-whole")).unwrap();
-    let figures = Figures::of(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space).unwrap();
+    let figures =
+        Figures::from_events(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space).unwrap();
     assert_eq!(figures.between, [Interval { start: 1, length: 8 }]);
     for format in ["vcd", "sigrok", "saleae_csv", "saleae_binary"] {
         let source = chronoscope_capture::open(&corpora.join(format).join("seed"));

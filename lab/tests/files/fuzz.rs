@@ -40,7 +40,7 @@ fn finish(case: &Case, mut observation: Observation, outcome: anyhow::Result<()>
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
     }
-    let result = observation.finish(case);
+    let result = observation.finish(case).judged();
     assert!(
         result.verdict.reasons.iter().all(|reason| !reason.contains('\n')),
         "{:?}",
@@ -304,7 +304,7 @@ fn the_originals_are_good() {
     let mut observation = Observation::new(&case, true);
     observe(&mut observation, &good_stream(), 7).unwrap();
     observe(&mut observation, &good_stream(), 1000).unwrap();
-    let result = observation.finish(&case);
+    let result = observation.finish(&case).judged();
     assert_eq!((result.repetitions, result.series[1].summary.count), (2, 40));
     assert_eq!(
         study::parse(STUDY)

@@ -104,6 +104,7 @@ fn the_command_line() {
             "cannot read /dev/zero: it is a pipe or a device",
         ),
         (&["run", "switch", "--target", "linux@vm", "--kernel-image", "/"], "Is a directory"),
+        (&["run", "switch", "--append", "quiet"], "--kernel-image FILE --target linux@vm"),
         (
             &["run", "switch", "--kernel-image", "/etc/passwd"],
             "`--kernel-image` is the kernel of linux@vm, and no case runs there",

@@ -66,12 +66,15 @@ const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
         &["observe"],
-        &["qemu", "rtl", "serial"],
-        &["images", "vm"],
+        &["machines"],
+        &["qemu", "rtl", "serial", "vm"],
         &["firmware", "host"],
-        &["builder", "family", "own", "processes", "scratch"],
+        &["family"],
+        &["images"],
+        &["builder", "given", "processes", "scratch"],
         &["lib"],
-        &["agreement", "profile", "setup", "stream"],
+        &["description", "determinism", "stream"],
+        &["lock", "profile", "request", "setup"],
     ],
 };
 const STORE: House = House {
@@ -117,9 +120,9 @@ const RUN: House = House { folder: "run/src", floors: &RUN_FLOORS };
 const RUN_FLOORS: [&[&str]; 11] = [
     &["test"],
     &["upgrade"],
-    &["agreement", "interval", "judge", "lookup"],
+    &["interval", "judge", "lookup", "precision"],
     &["sample", "schema"],
-    &["history", "judged"],
+    &["compared", "history"],
     &["lib"],
     &["case", "peer"],
     &["limit"],

@@ -4,7 +4,7 @@ use chronoscope_suite::Spec;
 
 use super::{Case, Vary};
 use chronoscope_machine::observe::{Observed, PATIENCE};
-use chronoscope_run::{judged::Judge, names::OBSERVE};
+use chronoscope_run::{compared::StatisticChoice, names::OBSERVE};
 
 /// The form of an observation's case. It is no experiment of the suite: no port runs it.
 static SPEC: Spec = Spec {
@@ -39,7 +39,7 @@ impl Case {
             deadline: None,
             analyser: None,
             limits: Vec::new(),
-            judge: Judge::default(),
+            judge: StatisticChoice::default(),
             published: Vec::new(),
         }
     }

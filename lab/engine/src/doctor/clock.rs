@@ -82,9 +82,9 @@ mod tests {
 
     #[test]
     fn a_slow_read_is_a_system_call() {
-        assert_eq!(cost(&Answer::of(&[("clock read", 26.0)]))[0].level, Level::Good);
-        assert_eq!(cost(&Answer::of(&[("clock read", 900.0)]))[0].level, Level::Bad);
-        assert_eq!(cost(&Answer::of(&[]))[0].level, Level::Unseen);
+        assert_eq!(cost(&Answer::from_figures(&[("clock read", 26.0)]))[0].level, Level::Good);
+        assert_eq!(cost(&Answer::from_figures(&[("clock read", 900.0)]))[0].level, Level::Bad);
+        assert_eq!(cost(&Answer::from_figures(&[]))[0].level, Level::Unseen);
     }
 
     #[test]

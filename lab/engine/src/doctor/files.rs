@@ -1,5 +1,5 @@
-//! The files that checks read: those of the disk, or a test's literal ones. Checks read through
-//! [`Files`] only, so each can be tested without a machine.
+//! The files that checks read, from the disk or from a test. Checks read through [`Files`] only, so
+//! each can be tested without a machine.
 
 use std::{
     fmt,
@@ -15,7 +15,9 @@ const MAX_BYTES: u64 = 8 << 20;
 pub enum Unread {
     /// The file does not exist on this kernel or machine.
     Absent,
+    /// The user may not read the file.
     Denied,
+    /// Reading failed for this reason.
     Failed(String),
 }
 
@@ -41,6 +43,7 @@ impl From<io::Error> for Unread {
 
 /// Access to files by their absolute paths.
 pub trait Files {
+    /// The content of a file, of at most 8 MiB.
     fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread>;
 
     /// The names in a folder; empty if it cannot be read.
@@ -62,6 +65,7 @@ pub trait Files {
 pub struct Disk;
 
 impl Files for Disk {
+    /// The content of a file, of at most 8 MiB.
     fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread> {
         let mut bytes = Vec::new();
         File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
@@ -89,6 +93,7 @@ struct Fixture(Vec<(&'static str, &'static str)>);
 
 #[cfg(test)]
 impl Files for Fixture {
+    /// The content of a file, of at most 8 MiB.
     fn bytes(&self, path: &str) -> Result<Vec<u8>, Unread> {
         match self.0.iter().find(|(name, _)| *name == path) {
             Some((_, content)) if *content == DENIED => Err(Unread::Denied),

@@ -28,6 +28,7 @@ use chronoscope_units::OneLine;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
+    /// The condition does not disturb measurements.
     Good,
     /// The check could not be made.
     Unseen,
@@ -40,7 +41,9 @@ pub enum Level {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
+    /// The name of the check.
     pub check: &'static str,
+    /// How bad the condition is.
     pub level: Level,
     /// The observed condition; for an unseen one, the reason why it is unseen.
     pub seen: OneLine,
@@ -87,6 +90,7 @@ pub struct Report {
     pub cpu: usize,
     /// The worst level of the findings.
     pub worst: Level,
+    /// All findings, in the order of the checks.
     pub findings: Vec<Finding>,
 }
 

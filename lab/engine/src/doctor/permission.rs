@@ -102,7 +102,7 @@ mod tests {
         let seen = |capabilities, limits| {
             let files =
                 fixture(&[("/proc/self/status", capabilities), ("/proc/self/limits", limits)]);
-            memory(&files, &Answer::of(&[("mlockall", 0.0)])).seen
+            memory(&files, &Answer::from_figures(&[("mlockall", 0.0)])).seen
         };
         let some = "Max open files 20000 20000 files\nMax locked memory         8388608    8388608    bytes\n";
         assert_eq!(seen("CapEff:\t0000000000000000\n", some), "permitted up to 8192 kB");
@@ -115,13 +115,19 @@ mod tests {
 
     #[test]
     fn what_was_tried_is_told() {
-        let root =
-            Answer::of(&[("SCHED_FIFO", 0.0), ("mlockall", 0.0), ("instruction counter", 2.0)]);
+        let root = Answer::from_figures(&[
+            ("SCHED_FIFO", 0.0),
+            ("mlockall", 0.0),
+            ("instruction counter", 2.0),
+        ]);
         assert_eq!(levels(&root), [Level::Good, Level::Good, Level::Note]);
-        let user =
-            Answer::of(&[("SCHED_FIFO", 1.0), ("mlockall", 12.0), ("instruction counter", 13.0)]);
+        let user = Answer::from_figures(&[
+            ("SCHED_FIFO", 1.0),
+            ("mlockall", 12.0),
+            ("instruction counter", 13.0),
+        ]);
         assert_eq!(levels(&user), [Level::Bad, Level::Bad, Level::Note]);
         assert!(fifo(&user).seen.ends_with("Operation not permitted"));
-        assert_eq!(levels(&Answer::of(&[])), [Level::Unseen; 3]);
+        assert_eq!(levels(&Answer::from_figures(&[])), [Level::Unseen; 3]);
     }
 }

@@ -14,6 +14,7 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The figure with a name, or the reason why there is none.
     pub fn figure(&self, name: &str) -> Result<f64, String> {
         let figures = self.figures.as_ref().map_err(Clone::clone)?;
         let found = figures.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
@@ -21,7 +22,7 @@ impl Answer {
     }
 
     #[cfg(test)]
-    pub fn of(figures: &[(&str, f64)]) -> Self {
+    pub fn from_figures(figures: &[(&str, f64)]) -> Self {
         Self {
             figures: Ok(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()),
         }

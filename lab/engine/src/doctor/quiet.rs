@@ -212,20 +212,20 @@ ERR:          0
     #[test]
     fn hardware_latency_is_judged_where_it_was_seen() {
         let level = |error: f64, largest: f64| {
-            hardware(&Answer::of(&[("hwlat", error), ("hwlat largest", largest)])).level
+            hardware(&Answer::from_figures(&[("hwlat", error), ("hwlat largest", largest)])).level
         };
         assert_eq!(
             [0.0, 15.0, 400.0].map(|us| level(0.0, us)),
             [Level::Good, Level::Note, Level::Bad]
         );
         assert_eq!([-1.0, 2.0, 13.0].map(|error| level(error, 0.0)), [Level::Unseen; 3]);
-        assert_eq!(hardware(&Answer::of(&[])).level, Level::Unseen);
+        assert_eq!(hardware(&Answer::from_figures(&[])).level, Level::Unseen);
     }
 
     #[test]
     fn noise_is_judged_by_its_largest_gap_and_its_share() {
         let answer = |largest: f64, lost: f64| {
-            gaps(&Answer::of(&[
+            gaps(&Answer::from_figures(&[
                 ("SCHED_FIFO", 0.0),
                 ("watched", 8e8),
                 ("largest gap", largest),
@@ -243,6 +243,6 @@ ERR:          0
                 .seen
                 .contains("SCHED_FIFO: 7 gaps over 10 µs, 1 over 100 µs, the largest 200 µs")
         );
-        assert_eq!(gaps(&Answer::of(&[])).level, Level::Unseen);
+        assert_eq!(gaps(&Answer::from_figures(&[])).level, Level::Unseen);
     }
 }

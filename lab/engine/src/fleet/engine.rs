@@ -33,14 +33,18 @@ pub trait Engine {
     fn complaint(&self, shard: usize) -> Option<String>;
 }
 
+/// The state of a shard that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// The engine has not started the shard.
     Waiting,
+    /// The shard runs.
     Running,
 }
 
 /// The parts of shards in a folder that all machines share.
 pub struct Parts {
+    /// The folder.
     pub folder: PathBuf,
     /// The number of shards.
     pub of: usize,
@@ -68,8 +72,11 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// The state of all shards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Shards whose part is there.
     pub complete: usize,
+    /// Shards that run.
     pub running: usize,
+    /// Shards that wait for a machine.
     pub waiting: usize,
 }
 
@@ -81,11 +88,13 @@ impl fmt::Display for Counts {
     }
 }
 
-/// How often the engine is asked, and how long a part may take to appear after its shard has ended:
-/// a network file system shows other machines' files late.
+/// The pace at which an engine is watched.
 #[derive(Clone, Copy)]
 pub struct Pace {
+    /// The time between two questions to the engine.
     pub look: Duration,
+    /// The time that a part may take to appear after its shard has ended: a network file system shows
+    /// other machines' files late.
     pub late: Duration,
 }
 
@@ -94,8 +103,8 @@ pub struct Pace {
 /// all shards are ended.
 ///
 /// # Errors
-/// If the engine refuses the shards at first, or for five minutes, or is silent for as long, a shard was lost three times, or
-/// `stop` is true; all shards are ended then, and the parts that are there stay.
+/// If the engine refuses the shards at first or for five minutes, is silent for five minutes, or lost
+/// a shard three times; or if `stop` becomes true. All shards are ended then, and existing parts stay.
 pub fn gather(
     engine: &mut dyn Engine,
     parts: &Parts,

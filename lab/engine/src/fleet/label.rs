@@ -1,4 +1,4 @@
-//! Labels of runs: those of the command line, and those that a CI system gives by its environment.
+//! Labels of runs, from the command line and from the environment of a CI system.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const SIGN: &str = "CI";
 /// The longest name of a label, and the longest name of a machine, in characters.
 const LONGEST: usize = 100;
 
-/// The labels of `--label`, and those of the CI system, over which the former take precedence.
+/// The labels of `--label` and of the CI system; the former take precedence.
 ///
 /// # Errors
 /// A label is not `NAME=VALUE`, or is given twice.
@@ -52,7 +52,7 @@ pub fn labels(
 /// The name of a machine that `--as` gives.
 ///
 /// # Errors
-/// It is not of letters, digits, `-`, `_` and `.`.
+/// The name has other characters than letters, digits, `-`, `_` and `.`.
 pub fn machine(name: &str) -> Result<OneLine> {
     if !is_name(name) {
         bail!("`--as {name}`: write a name of letters, digits, `-`, `_` and `.`, as --as bench-3");

@@ -13,7 +13,7 @@ use chronoscope_units::OneLine;
 pub type Part = (String, Run);
 
 /// Merges runs into one: all shards of one plan, or runs of one study with different cases. The
-/// cases of shards are in the order of the plan, those of other runs in the order of `parts`.
+/// cases of shards are in the order of the plan; the cases of other runs are in the order of `parts`.
 /// `command` is the command line that merges.
 ///
 /// # Errors
@@ -273,7 +273,7 @@ impl<T: Serialize> Gathered<T> {
         Ok(())
     }
 
-    /// The results: those of a plan in its order, others as they came.
+    /// The results: a plan's in its order, others in the order in which they came.
     fn finish(mut self) -> Vec<T> {
         self.results.sort_by_key(|(key, _)| match key {
             Key::Place(place) => *place,

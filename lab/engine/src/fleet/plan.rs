@@ -20,6 +20,7 @@ const MOST: usize = 10_000;
 pub struct Number {
     /// From 1 to `of`.
     pub number: usize,
+    /// The number of shards.
     pub of: usize,
 }
 
@@ -42,10 +43,13 @@ impl FromStr for Number {
 pub struct Plan {
     /// The study's name; empty for experiments of the command line.
     pub study: OneLine,
+    /// The study's question.
     pub title: OneLine,
     /// The SHA-256 of everything that the plan asks for, in hexadecimal.
     pub plan: String,
+    /// A row for each case.
     pub cases: Vec<Row>,
+    /// A row for each peer.
     pub peers: Vec<Row>,
 }
 
@@ -58,8 +62,11 @@ pub struct Row {
     /// The peer's name; left out for a case.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// The experiment's name.
     pub experiment: String,
+    /// The kernel and the machine.
     pub target: String,
+    /// The parameters that distinguish the case from others of its experiment.
     pub label: Label,
     /// The number of repetitions, or pairs.
     pub repeat: usize,
@@ -106,7 +113,7 @@ impl Plan {
         forms: &[PeerForm],
         keep_samples: bool,
     ) -> Result<Self> {
-        let case_forms: Vec<CaseForm> = cases.iter().map(CaseForm::of).collect();
+        let case_forms: Vec<CaseForm> = cases.iter().map(CaseForm::new).collect();
         let answering = (&study.answering, keep_samples);
         let all = (&study.name, &study.title, &study.notes, answering, case_forms, forms);
         Ok(Self {

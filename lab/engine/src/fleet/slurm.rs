@@ -27,7 +27,9 @@ const PLACE: &str = "$SLURM_ARRAY_TASK_ID";
 /// The parts of a shard's command that all shards share: the program, and the words after the
 /// shard's own.
 pub struct Words {
+    /// The path of this program.
     pub program: PathBuf,
+    /// The words of the command line after `run`.
     pub after: Vec<OsString>,
 }
 

@@ -43,7 +43,7 @@ impl Kind {
         Self::Stored,
     ];
 
-    fn of(byte: u8) -> Option<Self> {
+    fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
     }
 
@@ -114,7 +114,7 @@ impl Frame {
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, at)?;
         let [kind, l0, l1, l2, l3, s0, s1, s2, s3] = head;
-        let Some(kind) = Kind::of(kind) else { return Ok(None) };
+        let Some(kind) = Kind::from_byte(kind) else { return Ok(None) };
         let frame = Self { kind, length: [l0, l1, l2, l3], sum: [s0, s1, s2, s3], start };
         let is_whole = frame.len() <= kind.max() && frame.end() <= size;
         Ok(is_whole.then_some(frame))

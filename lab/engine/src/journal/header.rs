@@ -6,10 +6,9 @@ use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::{case::Analyser, case::Case, case::Vary, case::experiment};
-use chronoscope_base::digest;
 use chronoscope_run::{
-    self as run, Answering, CaseResult, Context, Limit, PeerResult, Published, Run, SCHEMA,
-    judged::Judge,
+    self as run, Answering, Context, Limit, PeerResult, Published, SCHEMA,
+    compared::StatisticChoice,
 };
 use chronoscope_units::{OneLine, Text};
 
@@ -17,13 +16,17 @@ use chronoscope_units::{OneLine, Text};
 /// two, whose cases take turns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
+    /// The version of the run form in which results were measured.
     pub schema: u32,
+    /// The context in which the runs began.
     pub context: Context,
     /// The study's name; empty for cases given on the command line.
     pub study: OneLine,
     /// The title of each run.
     pub titles: Vec<OneLine>,
+    /// The study's notes.
     pub notes: Text,
+    /// The rules by which the study's question is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answering: Option<Answering>,
     /// Every sample is kept in the result.
@@ -58,14 +61,17 @@ pub struct CaseForm {
 pub struct PeerForm {
     /// The result without any value.
     pub result: PeerResult,
+    /// The minimum of pairs.
     pub repeat: usize,
+    /// The minimum of time to run pairs for.
     pub duration: Option<Duration>,
     /// The peer cannot be run, for the reason in the result's verdict.
     pub is_given_up: bool,
 }
 
 impl CaseForm {
-    pub fn of(case: &Case) -> Self {
+    /// The form of a case.
+    pub fn new(case: &Case) -> Self {
         Self {
             experiment: case.spec.name.to_owned(),
             target: case.target.to_string(),
@@ -99,13 +105,28 @@ impl CaseForm {
             deadline: self.deadline,
             analyser: self.analyser,
             limits: self.limits,
-            judge: Judge::read(&self.judge)?,
+            judge: StatisticChoice::read(&self.judge)?,
             published: self.published,
         })
     }
 }
 
 impl Header {
+    /// The header of cases that belong to no study, and whose samples are not kept.
+    pub fn new(context: Context, titles: Vec<OneLine>, cases: &[Case]) -> Self {
+        Self {
+            schema: SCHEMA,
+            context,
+            study: OneLine::new(),
+            titles,
+            notes: Text::new(),
+            answering: None,
+            keep_samples: false,
+            cases: cases.iter().map(CaseForm::new).collect(),
+            peers: Vec::new(),
+        }
+    }
+
     /// Checks that this program can judge the journal.
     ///
     /// # Errors
@@ -120,63 +141,12 @@ impl Header {
         Ok(())
     }
 
-    /// All cases.
+    /// The cases of all runs.
     ///
     /// # Errors
-    /// As [`CaseForm::case`].
+    /// If this program does not know an experiment or a statistic, or a target is none.
     pub fn cases(&self) -> Result<Vec<Case>> {
         let cases = self.cases.iter().cloned().map(CaseForm::case);
         cases.collect::<Result<_>>().context("use the chronoscope that wrote it")
     }
-
-    /// The runs that these results make: `cases` and `peers` have one element for each case and peer,
-    /// `None` for one without a complete repetition or pair.
-    pub fn runs(
-        &self,
-        context: &Context,
-        cases: Vec<Option<CaseResult>>,
-        peers: Vec<Option<PeerResult>>,
-    ) -> Vec<Run> {
-        let mut context = context.clone();
-        if let Some(shard) = &mut context.shard {
-            retain(&mut shard.cases, &cases);
-            retain(&mut shard.peers, &peers);
-        }
-        let run = |(index, title): (usize, &OneLine)| Run {
-            schema: SCHEMA,
-            context: Context { uuid: uuid(&context, index), ..context.clone() },
-            study: self.study.clone(),
-            title: title.clone(),
-            notes: self.notes.clone(),
-            answering: self.answering.clone(),
-            cases: Vec::new(),
-            peers: Vec::new(),
-        };
-        let mut runs: Vec<Run> = self.titles.iter().enumerate().map(run).collect();
-        let count = runs.len().max(1);
-        for (place, result) in cases.into_iter().enumerate() {
-            if let Some(run) = runs.get_mut(place % count) {
-                run.cases.extend(result);
-            }
-        }
-        if let Some(first) = runs.first_mut() {
-            first.peers = peers.into_iter().flatten().collect();
-        }
-        runs
-    }
-}
-
-/// The UUID of the run at `index`: the context's for the first, and one made from it for others, so
-/// that a journal gives the same ones whenever it is read.
-fn uuid(context: &Context, index: usize) -> OneLine {
-    if index == 0 || context.uuid.is_empty() {
-        return context.uuid.clone();
-    }
-    digest::uuid(format!("{} {index}", context.uuid).as_bytes()).into()
-}
-
-/// Keeps the places of those that have a result.
-fn retain<T>(places: &mut Vec<usize>, results: &[Option<T>]) {
-    let mut results = results.iter();
-    places.retain(|_| results.next().is_some_and(Option::is_some));
 }

@@ -13,7 +13,7 @@
 //! frames = header · (begin · piece of stream or recording* · end | pair | stored)*
 //! ```
 //!
-//! The CRC-32 is that of kind, length and payload. Streams are kept as the bytes received, in
+//! The CRC-32 covers kind, length and payload. Streams are kept as the bytes received, in
 //! binary frames instead of lines of text: writing them costs a copy, and a checksum distinguishes
 //! a whole entry from a truncated one. An entry becomes valid with its last frame; anything after
 //! the last valid entry is not part of the journal.
@@ -66,7 +66,9 @@ struct Begin {
 /// The provenance of a repetition's figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MadeForm {
+    /// Everything that determines the figures, by name.
     pub identity: BTreeMap<String, String>,
+    /// How to read the figures; may be empty.
     pub remark: String,
 }
 
@@ -90,15 +92,19 @@ struct End {
 pub struct Pair {
     /// The peer's place in the header.
     pub peer: usize,
+    /// The time that the pair took, without set-up.
     pub spent: Duration,
+    /// The values, or why there are none.
     pub outcome: PairOutcome,
 }
 
+/// The outcome of a pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairOutcome {
     /// The values of each of the peer's statistics, in their order.
     Values(Vec<PairValue>),
+    /// A side failed, for this reason.
     Failed(String),
     /// The pair could not be set up: a program is missing, or a build or a download failed.
     Unprepared(String),
@@ -107,8 +113,11 @@ pub enum PairOutcome {
 /// The values of a statistic in a pair; a side without the statistic is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairValue {
+    /// Chronoscope's value.
     pub ours: Option<f64>,
+    /// The tool's value, in the same unit.
     pub theirs: Option<f64>,
+    /// The unit of both values.
     pub unit: String,
     /// Why this pair has no value of the statistic; both sides are `None` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +137,7 @@ struct PairFrame {
 /// transaction was completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
+    /// The number of each run.
     pub numbers: Vec<i64>,
     /// [`Context::seconds`](chronoscope_run::Context::seconds) of the stored runs.
     pub seconds: f64,

@@ -24,6 +24,7 @@ const MAX_ENTRIES: usize = 1 << 24;
 pub struct Unfinished {
     path: PathBuf,
     file: File,
+    /// The description of the runs.
     pub header: Header,
     /// Each complete repetition: its case, and where its entry begins.
     repetitions: Vec<(usize, u64)>,
@@ -42,8 +43,11 @@ pub struct Unfinished {
 
 /// A step of a repetition that is replayed.
 pub enum Event<'a> {
+    /// A repetition begins; without provenance, the machine could not be prepared.
     Begin(Option<MadeForm>),
+    /// The next bytes of the target's stream.
     Stream(&'a [u8]),
+    /// The repetition has ended.
     End(Recorded<'a>),
 }
 
@@ -175,6 +179,7 @@ impl Unfinished {
         self.header.cases.len() + self.header.peers.len()
     }
 
+    /// The journal's file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -63,7 +63,7 @@ fn header() -> Header {
         notes: "".into(),
         answering: None,
         keep_samples: false,
-        cases: cases.iter().map(CaseForm::of).collect(),
+        cases: cases.iter().map(CaseForm::new).collect(),
         peers: Vec::new(),
     }
 }

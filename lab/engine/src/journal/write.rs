@@ -57,11 +57,15 @@ struct Open {
 /// The results of a machine in one repetition, besides the stream.
 #[derive(Default)]
 pub struct Recorded<'a> {
+    /// The time that the repetition took, without set-up.
     pub spent: Duration,
     /// Why the machine failed, if it did.
     pub failed: Option<String>,
+    /// The edges of the pins, as a value change dump.
     pub capture: Option<&'a [u8]>,
+    /// The order in which functions ran, as text.
     pub runs: Option<&'a str>,
+    /// The cycles by function.
     pub cycles: Option<&'a Cycles>,
 }
 

@@ -22,7 +22,7 @@ use crate::{case::Analyser, case::Case};
 use chronoscope_machine::Recording;
 use chronoscope_run::{
     CaseResult, Clock, Cycles, Domain, EvidenceResult, FigureResult, Published, Role, SeriesResult,
-    Status, Unit, Verdict, judge::judge, names::CAPTURE, names::GIVEN_IMAGE, names::KERNEL,
+    Status, Unit, Verdict, judge::Unjudged, names::CAPTURE, names::GIVEN_IMAGE, names::KERNEL,
     names::RUNS,
 };
 use chronoscope_statistics::slope;
@@ -38,22 +38,25 @@ const MAX_ATTACHED: usize = 16 << 20;
 /// The limit for series of a case; no experiment reaches it. A series takes up to 2 MB.
 const MAX_SERIES: usize = 128;
 
-/// The recordings of the machine's instruments during one repetition; retired instructions by
-/// function.
+/// The recordings of the machine's instruments during one repetition, with the retired instructions
+/// evaluated.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct Recordings {
+    /// The edges of the pins, as a value change dump.
     pub capture: Option<Vec<u8>>,
+    /// The cycles by function.
     pub cycles: Option<Cycles>,
+    /// The order in which functions ran, as text.
     pub runs: Option<String>,
 }
 
-impl Seen {
-    /// Evaluates a recording. The functions, which take long to find, are kept of the first
-    /// repetition alone.
+impl Recordings {
+    /// Evaluates a machine's recording. Functions take long to find, so only the first repetition
+    /// has them.
     ///
     /// # Errors
     /// If the record of instructions is damaged.
-    pub fn of(recording: Recording, is_first: bool) -> Result<Self> {
+    pub fn new(recording: Recording, is_first: bool) -> Result<Self> {
         let retirement = recording.retirement.filter(|_| is_first);
         let functions = retirement.map(|retirement| retirement.by_function()).transpose()?;
         let (cycles, runs) =
@@ -91,6 +94,7 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// The observation of a case before its first repetition.
     pub fn new(case: &Case, keep_samples: bool) -> Self {
         Self {
             release: String::new(),
@@ -114,6 +118,7 @@ impl Observation {
         }
     }
 
+    /// The number of complete repetitions.
     pub fn repetitions(&self) -> usize {
         self.repetitions
     }
@@ -226,7 +231,7 @@ impl Observation {
     ///
     /// # Errors
     /// The recording does not fit the stream.
-    pub fn record(&mut self, seen: &Seen) -> Result<()> {
+    pub fn record(&mut self, seen: &Recordings) -> Result<()> {
         let is_first = self.repetitions == 1;
         if let Some(dump) = &seen.capture {
             self.compare(dump)?;
@@ -330,7 +335,7 @@ impl Observation {
             });
             let is_notable = self.is_soak && series.role == wire::Role::Measured;
             let made = Series::new(name, series, deadline);
-            self.series.push(if is_notable { made.of_soak() } else { made });
+            self.series.push(if is_notable { made.with_notable() } else { made });
         }
         self.series[index].per = series.per;
         self.ids.push(index);
@@ -380,10 +385,10 @@ impl Observation {
         self.repetitions += 1;
     }
 
-    /// Computes the result of the case from all complete repetitions.
-    pub fn finish(self, case: &Case) -> CaseResult {
+    /// The result of the case from all complete repetitions.
+    pub fn finish(self, case: &Case) -> Unjudged {
         let (tick, unit) = self.tick();
-        let (refusal, log) = (self.refusal, self.log);
+        let log = self.log;
         let text = |(name, bytes): (String, Vec<u8>)| {
             (name.into(), String::from_utf8_lossy(&bytes).into_owned())
         };
@@ -425,8 +430,7 @@ impl Observation {
             verdict: Verdict { status: Status::Pass, reasons: Vec::new() },
         };
         result.find_intervals();
-        result.verdict = refusal.unwrap_or_else(|| judge(&result));
-        result
+        Unjudged { result, failure: self.refusal }
     }
 }
 

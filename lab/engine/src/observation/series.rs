@@ -72,8 +72,8 @@ impl Series {
         }
     }
 
-    /// The series of a soak, which keeps its largest samples and its misses one by one.
-    pub(super) fn of_soak(self) -> Self {
+    /// The series with a record of its largest samples and of its misses one by one, for a soak.
+    pub(super) fn with_notable(self) -> Self {
         let notable = Notable::new(self.current.deadline());
         Self { notable: Some([notable.clone(), notable]), ..self }
     }
@@ -89,8 +89,8 @@ impl Series {
         Self::beside(of, by_pin(&of.name), of.role.by_pin(), of.nominal)
     }
 
-    /// An empty series for the samples of `of` by another instrument. Operations per sample are
-    /// those of the repetition that has just ended.
+    /// An empty series for the samples of `of` by another instrument. The operations per sample are
+    /// taken from the repetition that has just ended.
     pub(super) fn beside(of: &Self, name: String, role: Role, nominal: u64) -> Self {
         Self::empty(
             name,

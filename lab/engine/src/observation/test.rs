@@ -7,7 +7,7 @@ use chronoscope_suite::{
     wire::{Clock, Domain, Evidence, Pin, Record, Sample, Samples, Series, Unit},
 };
 
-use super::{MAX_ATTACHED, Observation, Seen};
+use super::{MAX_ATTACHED, Observation, Recordings};
 use crate::{case::Case, case::Plan, case::expand, case::experiment};
 use chronoscope_machine::Machines;
 use chronoscope_run::{Soak, Status, Verdict, names::RUNS};
@@ -93,12 +93,12 @@ fn a_case_that_did_not_run_to_its_end_is_not_judged() {
             assert!(!observation.is_refused());
             end(&mut observation);
             assert!(observation.is_refused(), "{rule}");
-            assert_eq!(observation.finish(&case()).verdict, verdict, "{rule}");
+            assert_eq!(observation.finish(&case()).judged().verdict, verdict, "{rule}");
         }
     }
     let mut whole = Observation::new(&case(), false);
     repetition(&mut whole);
-    assert_eq!(whole.finish(&case()).verdict.status, Status::Pass);
+    assert_eq!(whole.finish(&case()).judged().verdict.status, Status::Pass);
 }
 
 /// A port's own refusal takes precedence over a failure at its end.
@@ -107,11 +107,11 @@ fn the_first_reason_for_the_end_stays() {
     let mut observation = Observation::new(&case(), false);
     observation.take(&refused(Reason::NotOffered, 0)).unwrap();
     observation.fail("the port failed".to_owned());
-    assert_eq!(observation.finish(&case()).verdict.status, Status::NotOffered);
+    assert_eq!(observation.finish(&case()).judged().verdict.status, Status::NotOffered);
     let mut observation = Observation::new(&case(), false);
     observation.fail("one".to_owned());
     observation.fail("two".to_owned());
-    assert_eq!(observation.finish(&case()).verdict, inconclusive("one"));
+    assert_eq!(observation.finish(&case()).judged().verdict, inconclusive("one"));
 }
 
 /// A single repetition without evidence makes the case inconclusive, whatever the later ones prove.
@@ -124,7 +124,7 @@ fn evidence_must_hold_in_every_repetition() {
             let evidence = Evidence { name: "rounds", value: *value, low: 12.0, high: 12.0 };
             observation.take(&Record::Evidence(evidence)).unwrap();
         }
-        let verdict = observation.finish(&case()).verdict;
+        let verdict = observation.finish(&case()).judged().verdict;
         (verdict.status, verdict.reasons.join("; "))
     };
     assert_eq!(of(&[12.0, 12.0, 12.0]), (Status::Pass, String::new()));
@@ -144,7 +144,7 @@ fn a_figure_keeps_its_worst_repetition() {
             let figure = Record::Figure { name: "steal", unit: "ms", value: *value };
             observation.take(&figure).unwrap();
         }
-        let figure = observation.finish(&case()).figures.remove(0);
+        let figure = observation.finish(&case()).judged().figures.remove(0);
         (figure.name, figure.value, figure.min, figure.max)
     };
     assert_eq!(of(&[0.0, 20.0, 0.0]), ("steal".into(), 0.0, 0.0, 20.0));
@@ -187,7 +187,7 @@ fn values_are_in_the_unit_and_by_operation() {
         plain(&mut observation, series(), clock, false);
         observation.restore(before);
         plain(&mut observation, series(), clock, true);
-        let result = observation.finish(&case());
+        let result = observation.finish(&case()).judged();
         let [one] = result.series.as_slice() else { panic!("{:?}", result.series) };
         assert_eq!((one.summary.p50, one.per), (Some(value), 5.0));
         assert_eq!(one.histogram, [(value, 9)]);
@@ -213,7 +213,7 @@ fn the_result_of_a_soak_is_bounded() {
         observation.take(&Record::Samples(Samples { series: 0, block })).unwrap();
     }
     observation.take(&Record::End { records: 0 }).unwrap();
-    let result = observation.finish(&case);
+    let result = observation.finish(&case).judged();
     let series = &result.series[0];
     let soak = series.soak.as_ref().unwrap();
     let of_count = series.misses.unwrap().misses;
@@ -226,7 +226,7 @@ fn the_result_of_a_soak_is_bounded() {
     assert!(size < 20_000_000, "{size} bytes");
 }
 
-/// Only measured series of a soak keep samples, and only those of complete repetitions.
+/// Only measured series of a soak keep samples, and only from complete repetitions.
 #[test]
 fn what_a_soak_keeps_belongs_to_whole_repetitions() {
     let case = case_of("period").soaked(&Machines::default(), Duration::from_secs(1), 2).unwrap();
@@ -238,7 +238,8 @@ fn what_a_soak_keeps_belongs_to_whole_repetitions() {
     assert_eq!(observation.worst().map(|(worst, _)| worst), Some(100.0));
     observation.restore(before);
     plain(&mut observation, Series::auxiliary("beside"), CLOCK, true);
-    let kept: Vec<_> = observation.finish(&case).series.into_iter().map(|one| one.soak).collect();
+    let kept: Vec<_> =
+        observation.finish(&case).judged().series.into_iter().map(|one| one.soak).collect();
     let three = vec![(1.0, 100.0), (2.0, 100.0), (3.0, 100.0)];
     let soak = Soak { largest: three, misses: Vec::new(), misses_left_out: 0 };
     assert_eq!(kept, [Some(soak), None]);
@@ -253,7 +254,7 @@ fn the_finest_step_of_the_clock_counts() {
     let other = Clock { domain: Domain::Cycles, ..CLOCK };
     let error = observation.take(&Record::Clock(other)).unwrap_err().to_string();
     assert!(error.contains("the target's clock changed"), "{error}");
-    assert_eq!(observation.finish(&case()).clock.unwrap().resolution, 5);
+    assert_eq!(observation.finish(&case()).judged().clock.unwrap().resolution, 5);
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn attachments_are_kept_up_to_their_limit() {
     for bytes in [&half[..], &half, b"b"] {
         observation.take(&Record::Attachment { name: "trace", bytes }).unwrap();
     }
-    let result = observation.finish(&case());
+    let result = observation.finish(&case()).judged();
     assert_eq!(result.attachments["trace"].len(), MAX_ATTACHED);
     assert_eq!(result.log, ["attachments beyond 16 MiB were left out"]);
 }
@@ -286,10 +287,10 @@ fn later_recordings_replace_nothing() {
     let mut observation = Observation::new(&case(), false);
     for runs in ["first", "second"] {
         plain(&mut observation, Series::measured("switch"), CLOCK, true);
-        let seen = Seen { runs: Some(runs.to_owned()), ..Seen::default() };
+        let seen = Recordings { runs: Some(runs.to_owned()), ..Recordings::default() };
         observation.record(&seen).unwrap();
     }
-    assert_eq!(observation.finish(&case()).attachments[RUNS], "first");
+    assert_eq!(observation.finish(&case()).judged().attachments[RUNS], "first");
 }
 
 #[test]
@@ -304,7 +305,7 @@ fn a_repetition_that_is_dropped_takes_its_refusal_and_its_words_with_it() {
     assert!(observation.is_refused());
     observation.restore(before);
     assert!(!observation.is_refused());
-    let result = observation.finish(&case());
+    let result = observation.finish(&case()).judged();
     assert_eq!(result.attachments["trace"], "one");
     assert_eq!(result.verdict.status, Status::Pass);
 }
@@ -321,9 +322,9 @@ fn pulses_are_as_many_as_samples() {
             "$timescale 1ns $end $scope module pins $end $var wire 1 ! D0 $end $upscope $end \
              $enddefinitions $end\n#0 0!\n{edges}"
         );
-        let seen = Seen { capture: Some(dump.into_bytes()), ..Seen::default() };
+        let seen = Recordings { capture: Some(dump.into_bytes()), ..Recordings::default() };
         observation.record(&seen).unwrap();
-        let evidence = observation.finish(&case()).evidence;
+        let evidence = observation.finish(&case()).judged().evidence;
         let [one] = evidence.as_slice() else { panic!("{evidence:?}") };
         assert_eq!((one.value, one.holds), (f64::from(pulses), holds));
     }

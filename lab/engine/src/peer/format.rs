@@ -1,5 +1,5 @@
-//! The formats of the tools' outputs: one row each, with the tool's figures and their sources in the
-//! output. One reader reads all of them.
+//! The formats of the tools' outputs: one row each, with the tool's figures and their sources in
+//! the output. One reader reads all of them.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -93,8 +93,8 @@ pub(super) static CYCLICTEST: Layout = Layout {
 pub(super) static CYCLICTEST_SMP: Layout =
     Layout { name: "cyclictest --smp", form: JsonByThread, figures: CYCLICTEST.figures };
 
-/// `cyclicdeadline -q --json=…`: the delay with which a task of SCHED_DEADLINE starts in its period.
-/// All times but the mean are whole µs, cut off.
+/// `cyclicdeadline -q --json=…`: the delay with which a task of SCHED_DEADLINE starts in its
+/// period. All times but the mean are whole µs, cut off.
 pub(super) static CYCLICDEADLINE: Layout = Layout {
     name: "cyclicdeadline",
     form: Json,
@@ -119,9 +119,9 @@ pub(super) static PTSEMATEST: Layout = Layout {
     ],
 };
 
-/// `oslat -q --json=…`: the gaps in a loop that spins. The histogram counts the loop's turns by their
-/// length in whole µs, rounded up; the last bucket has all longer turns. `gaps` counts the turns of
-/// more than 1 µs. `lost` is the least time in them, because the last bucket has no end.
+/// `oslat -q --json=…`: the gaps in a loop that spins. The histogram counts the loop's turns by
+/// their length in whole µs, rounded up; the last bucket has all longer turns. `gaps` counts the
+/// turns of more than 1 µs. `lost` is the least time in them, because the last bucket has no end.
 pub(super) static OSLAT: Layout = Layout {
     name: "oslat",
     form: Json,
@@ -136,8 +136,8 @@ pub(super) static OSLAT: Layout = Layout {
 const IRQ: usize = 0;
 const THREAD: usize = 1;
 
-/// `rtla timerlat hist -n`: the kernel's tracer timerlat. A thread of the kernel waits for a timer; the
-/// times are from the due time to the timer's interrupt, and to the thread.
+/// `rtla timerlat hist -n`: the kernel's tracer timerlat. A thread of the kernel waits for a timer;
+/// the times are from the due time to the timer's interrupt, and to the thread.
 pub(super) static RTLA_TIMERLAT: Layout = Layout {
     name: "rtla timerlat",
     form: Lines,
@@ -161,8 +161,8 @@ pub(super) static PERF_BENCH_PIPE: Layout = Layout {
     figures: &[time("operation", US, Before("usecs/op"))],
 };
 
-/// `hackbench`: groups of senders, each of which sends messages to every receiver of its group. With
-/// many messages the time of one is exact, although the tool prints whole ms.
+/// `hackbench`: groups of senders, each of which sends messages to every receiver of its group.
+/// With many messages the time of one is exact, although the tool prints whole ms.
 pub(super) static HACKBENCH: Layout = Layout {
     name: "hackbench",
     form: Lines,
@@ -330,8 +330,8 @@ fn number(word: &str) -> Option<f64> {
     word.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The first value of a rising histogram at which at least `rank` samples are counted; `None` beyond
-/// the histogram's end.
+/// The first value of a rising histogram at which at least `rank` samples are counted; `None`
+/// beyond the histogram's end.
 fn at_rank(histogram: impl IntoIterator<Item = (f64, f64)>, rank: f64) -> Option<f64> {
     let mut seen = 0.0;
     let mut pairs = histogram.into_iter();

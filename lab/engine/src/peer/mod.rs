@@ -1,5 +1,5 @@
-//! Peers: well-known tools that run next to cases. A tool is one row of [`TOOLS`] and one row of the
-//! formats. This module knows commands and texts, not how a tool is started.
+//! Peers: well-known tools that run next to cases. A tool is one row of [`TOOLS`] and one row of
+//! the formats. This module knows commands and texts, not how a tool is started.
 
 mod format;
 #[cfg(test)]

@@ -84,8 +84,8 @@ pub static TOOLS: &[Tool] = &[
         words: "oslat --quiet --zero-omit --rtprio={priority} --cpu-list={cpu} \
                 --cpu-main-thread={cpu} --duration={seconds} --json={stdout}",
     },
-    // The kernel's own tracer, on kernels that have it. Its thread is the kernel's, so that it never
-    // returns to user mode.
+    // The kernel's own tracer, on kernels that have it. Its thread is the kernel's, so that it
+    // never returns to user mode.
     Tool {
         name: "rtla timerlat",
         program: "rtla",

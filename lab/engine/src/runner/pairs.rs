@@ -29,6 +29,7 @@ pub struct Outcome {
     pub results: Vec<Option<PeerResult>>,
     /// The number of peers that have all their pairs, or that cannot be run.
     pub complete: usize,
+    /// The peers were stopped before their end.
     pub interrupted: bool,
 }
 
@@ -54,7 +55,7 @@ pub fn run(
                 continue;
             }
             let works: Vec<_> = under_way.iter().map(UnderWay::work).collect();
-            progress.step(&Step::of(&under_way[index].peer.case, &works));
+            progress.step(&Step::alone(&under_way[index].peer.case, &works));
             under_way[index].pair(index, stop, journal);
         }
     }
@@ -137,7 +138,7 @@ impl<'a> UnderWay<'a> {
         let mut intake = Intake::new(&mut observation);
         let seen = play(self.machine.as_ref(), case, &mut intake, stop, &mut |_| {}, &mut |_| {});
         intake.finish(seen.as_ref().map_err(|error| anyhow!("{error:#}"))).context("ours")?;
-        let result = observation.finish(case);
+        let result = observation.finish(case).judged();
         if result.verdict.status != Status::Pass {
             bail!(
                 "ours is {}: {}",
@@ -251,8 +252,8 @@ fn value(beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<PairV
     let mut value = PairValue::default();
     let mut units = Vec::new();
     if let Some(statistic) = &beside.ours {
-        let (of_ours, unit) = of_ours(ours, statistic, &beside.series)?;
-        value.ours = Some(of_ours);
+        let (own, unit) = our_value(ours, statistic, &beside.series)?;
+        value.ours = Some(own);
         units.push(unit);
     }
     if let Some(statistic) = &beside.theirs {
@@ -292,7 +293,8 @@ fn by_clock(reading: &Reading, ours: &CaseResult) -> Reading {
     }
 }
 
-fn of_ours(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
+/// Chronoscope's value of a statistic, with its unit.
+fn our_value(result: &CaseResult, statistic: &str, series: &[String]) -> Result<(f64, String)> {
     let found = match series {
         [] => statistics(result, statistic, None),
         series => {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{pair_tally::PairTally, tally::Tally};
+use super::{Outcome, assembly::runs, pair_tally::PairTally, tally::Tally};
 use crate::journal::Unfinished;
-use chronoscope_run::{Context, Run};
+use chronoscope_run::Run;
 
 /// Judges a journal's results, as the lab that wrote it would have done at its end. The runs are
 /// marked as interrupted unless all their repetitions are complete; a run may be without any case.
@@ -15,13 +15,13 @@ use chronoscope_run::{Context, Run};
 /// If the journal cannot be read, or names something unknown to this program.
 pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let header = &journal.header;
-    let mut interrupted = false;
+    let mut complete = 0;
     let mut spent = Duration::ZERO;
     let mut results = Vec::new();
     // One case at a time, so that memory is bounded by that of one.
     for (place, case) in header.cases()?.iter().enumerate() {
         let tally = Tally::replayed(case, place, journal)?;
-        interrupted |= tally.needs_more();
+        complete += usize::from(!tally.needs_more());
         spent = spent.saturating_add(tally.spent);
         results.push(tally.finish());
     }
@@ -31,12 +31,11 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
             peer.add(pair);
         }
     }
-    interrupted |= peers.iter().any(PairTally::needs_more);
+    complete += peers.iter().filter(|peer| !peer.needs_more()).count();
+    let interrupted = complete < journal.cases();
     let peers = peers.into_iter().map(PairTally::finish).collect();
     // A run that could not be stored has come to its end, which its lab has noted.
     let ended = journal.stored.as_ref().map(|stored| stored.seconds);
     let seconds = ended.unwrap_or(journal.elapsed.as_secs_f64());
-    let case_seconds = Some(spent.as_secs_f64());
-    let context = Context { seconds, case_seconds, interrupted, ..header.context.clone() };
-    Ok(header.runs(&context, results, peers))
+    Ok(runs(header, seconds, Outcome { results, peers, complete, spent, interrupted }))
 }

@@ -21,13 +21,13 @@ pub(super) struct Work {
 /// far, so that one short repetition does not set the pace of all others.
 const WEIGHT: f64 = 1.0;
 
-/// The time that the remaining repetitions take. A repetition takes as long as those of the same case
-/// did; before the first, it takes its expected time at the pace of the other cases.
+/// The time that the remaining repetitions take. A repetition takes as long as the previous ones of
+/// its case; the first one takes its expected time at the pace of the other cases.
 pub(super) fn remaining(works: &[Work]) -> Duration {
     Duration::try_from_secs_f64(each(works).sum()).unwrap_or(Duration::MAX)
 }
 
-/// The time that the remaining repetitions take, `jobs` at once, those of one work after each
+/// The time that the remaining repetitions take, `jobs` at once. Repetitions of one work follow each
 /// other.
 pub(super) fn remaining_side_by_side(works: &[Work], jobs: usize) -> Duration {
     let (mut sum, mut longest) = (0.0, 0.0);

@@ -7,7 +7,7 @@ use chronoscope_suite::wire::Record;
 
 use super::remaining::{Work, remaining, remaining_side_by_side};
 use crate::{
-    case::Case, observation::Checkpoint, observation::Observation, observation::Seen,
+    case::Case, observation::Checkpoint, observation::Observation, observation::Recordings,
     stream::Decoder,
 };
 use chronoscope_child::Limit;
@@ -28,7 +28,7 @@ pub struct Step<'a> {
 
 impl<'a> Step<'a> {
     /// The step of `case` in a run that consists of these works.
-    pub(super) fn of(case: &'a Case, works: &[Work]) -> Self {
+    pub(super) fn alone(case: &'a Case, works: &[Work]) -> Self {
         let left = remaining(works);
         let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
         let total = spent + left.as_secs_f64();
@@ -46,7 +46,7 @@ impl<'a> Step<'a> {
     }
 
     /// The step of a soak that has run for `elapsed`; `others` are the other works of the run.
-    pub(super) fn of_soak(case: &'a Case, elapsed: Duration, others: &[Work]) -> Self {
+    pub(super) fn during_soak(case: &'a Case, elapsed: Duration, others: &[Work]) -> Self {
         let length = case.soak().unwrap_or_default();
         let left = remaining(others).saturating_add(length.saturating_sub(elapsed));
         let spent = others.iter().fold(elapsed, |sum, work| sum.saturating_add(work.spent));
@@ -60,6 +60,7 @@ impl<'a> Step<'a> {
 pub trait Progress: Send {
     /// Reports that a repetition is about to run.
     fn step(&mut self, step: &Step<'_>);
+    /// Reports that the last repetition has ended.
     fn finish(&mut self);
 }
 
@@ -69,11 +70,12 @@ pub struct Intake<'a> {
     observation: &'a mut Observation,
     before: Checkpoint,
     decoder: Decoder,
-    /// The number of records that the stream's last record told.
+    /// The number of records by the stream's last record.
     end: Option<u32>,
 }
 
 impl<'a> Intake<'a> {
+    /// Begins a repetition.
     pub fn new(observation: &'a mut Observation) -> Self {
         let before = observation.checkpoint();
         Self { observation, before, decoder: Decoder::default(), end: None }
@@ -108,12 +110,12 @@ impl<'a> Intake<'a> {
     ///
     /// # Errors
     /// If the machine failed, the stream was cut short, or the recordings do not fit the stream.
-    pub fn finish(self, seen: Result<&Seen>) -> Result<()> {
+    pub fn finish(self, seen: Result<&Recordings>) -> Result<()> {
         finish(self.observation, &self.decoder, self.end, seen)
     }
 
     /// Ends the repetition; an error fails the case. Gives back the observation.
-    pub fn end(self, seen: Result<&Seen>) -> &'a mut Observation {
+    pub fn end(self, seen: Result<&Recordings>) -> &'a mut Observation {
         let Self { observation, decoder, end, .. } = self;
         if let Err(error) = finish(observation, &decoder, end, seen) {
             observation.fail(format!("{error:#}"));
@@ -131,7 +133,7 @@ fn finish(
     observation: &mut Observation,
     decoder: &Decoder,
     end: Option<u32>,
-    seen: Result<&Seen>,
+    seen: Result<&Recordings>,
 ) -> Result<()> {
     if let Some(records) = end {
         observation.take(&Record::End { records })?;
@@ -141,7 +143,7 @@ fn finish(
     observation.record(seen)
 }
 
-/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `tape`
+/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `keep`
 /// first; `look` sees the observation after each piece. Returns the recordings of the machine's instruments.
 ///
 /// # Errors
@@ -151,18 +153,18 @@ pub fn play(
     case: &Case,
     intake: &mut Intake<'_>,
     stop: &AtomicBool,
-    tape: &mut dyn FnMut(&[u8]),
+    keep: &mut dyn FnMut(&[u8]),
     look: &mut dyn FnMut(&Observation),
-) -> Result<Seen> {
+) -> Result<Recordings> {
     let request = case.request_for(intake.observation.repetitions());
     let start = Start { request: &request, limit: patience(case, machine), stop };
     let recording = machine.run(&start, &mut |bytes| {
-        tape(bytes);
+        keep(bytes);
         intake.feed(bytes)?;
         look(intake.observation);
         Ok(())
     })?;
-    Seen::of(recording, intake.is_first())
+    Recordings::new(recording, intake.is_first())
 }
 
 /// How much longer than its length a soak may take.

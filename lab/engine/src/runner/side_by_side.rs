@@ -14,9 +14,9 @@ use std::{
 
 use super::{
     UnderWay,
+    entry::Entry,
     remaining::Work,
     repetition::{Progress, Step},
-    tape::Tape,
 };
 use crate::{case::Case, journal::Journal};
 
@@ -30,7 +30,7 @@ pub(super) fn run(
     journal: &Mutex<&mut Journal>,
 ) {
     let jobs = jobs.min(under_way.iter().filter(|case| case.needs_more()).count());
-    let cases = under_way.iter_mut().map(Slot::of).collect();
+    let cases = under_way.iter_mut().map(Slot::new).collect();
     let table = &Mutex::new(Table { cases, jobs, progress });
     thread::scope(|scope| {
         for _ in 1..jobs {
@@ -45,7 +45,7 @@ pub(super) fn run(
 fn work(table: &Mutex<Table<'_, '_>>, stop: &AtomicBool, journal: &Mutex<&mut Journal>) {
     while !stop.load(Ordering::Relaxed) {
         let Some((index, case)) = lock(table).take() else { return };
-        case.repeat(stop, &mut Tape::beside_others(journal, index), &mut |_, _| {});
+        case.repeat(stop, &mut Entry::beside_others(journal, index), &mut |_, _| {});
         lock(table).give_back(index, case);
     }
 }
@@ -72,7 +72,7 @@ struct Slot<'s, 'c> {
 }
 
 impl<'s, 'c> Slot<'s, 'c> {
-    fn of(under_way: &'s mut UnderWay<'c>) -> Self {
+    fn new(under_way: &'s mut UnderWay<'c>) -> Self {
         let case = under_way.tally.case;
         let expected = case.expected().saturating_mul(under_way.machine.properties().slowness);
         Self { case, work: under_way.tally.work(), idle: Some(under_way), expected }

@@ -1,4 +1,4 @@
-//! A case with what its repetitions have given so far, from a machine or from a journal.
+//! A case and the results of its repetitions so far, from a machine or from a journal.
 
 use std::time::Duration;
 
@@ -6,14 +6,15 @@ use anyhow::{Result, anyhow};
 
 use super::{remaining::Work, repetition::Intake};
 use crate::{
-    case::Case, journal::Event, journal::Unfinished, observation::Observation, observation::Seen,
+    case::Case, journal::Event, journal::Unfinished, observation::Observation,
+    observation::Recordings,
 };
 use chronoscope_run::CaseResult;
 
 pub(super) struct Tally<'a> {
     pub(super) case: &'a Case,
     pub(super) observation: Observation,
-    /// The time of the repetitions that ran, without that of their set-up.
+    /// The time of the repetitions that ran, without set-up.
     pub(super) spent: Duration,
     /// The number of repetitions to reach.
     pub(super) goal: usize,
@@ -58,7 +59,7 @@ impl<'a> Tally<'a> {
                 }
                 // The time is the journal's word, and may be any.
                 *spent = spent.saturating_add(end.spent);
-                let seen = Seen {
+                let seen = Recordings {
                     capture: end.capture.map(<[u8]>::to_vec),
                     cycles: end.cycles.cloned(),
                     runs: end.runs.map(str::to_owned),
@@ -80,7 +81,7 @@ impl<'a> Tally<'a> {
                 || self.case.duration.is_some_and(|duration| self.spent < duration))
     }
 
-    /// The case's result; `None` if it needs more and not even one repetition is complete.
+    /// The case's judged result; `None` if it needs more and not even one repetition is complete.
     pub(super) fn finish(mut self) -> Option<CaseResult> {
         let done = self.observation.repetitions();
         if self.needs_more() && done == 0 {
@@ -90,12 +91,12 @@ impl<'a> Tally<'a> {
             self.observation
                 .remark(format!("interrupted after {done} of {} repetitions", self.goal.max(done)));
         }
-        Some(self.observation.finish(self.case))
+        Some(self.observation.finish(self.case).judged())
     }
 
-    /// The case's result so far.
+    /// The case's judged result so far.
     pub(super) fn so_far(&self) -> CaseResult {
-        self.observation.clone().finish(self.case)
+        self.observation.clone().finish(self.case).judged()
     }
 
     /// The repetitions that ran and those that are left.

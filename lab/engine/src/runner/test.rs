@@ -178,7 +178,7 @@ impl Drop for Scratch {
 
 /// Runs a repetition of a journal's first case.
 fn repeat(case: &mut UnderWay<'_>, stop: &AtomicBool, journal: &mut Journal) {
-    case.repeat(stop, &mut Tape::alone(&Mutex::new(journal), 0), &mut |_, _| {});
+    case.repeat(stop, &mut Entry::alone(&Mutex::new(journal), 0), &mut |_, _| {});
 }
 
 /// Runs the acts, four repetitions of a case if it comes so far, and returns its result as JSON:
@@ -200,7 +200,7 @@ fn both(name: &str, acts: Vec<Act>) -> [String; 2] {
         notes: "".into(),
         answering: None,
         keep_samples: true,
-        cases: cases.iter().map(CaseForm::of).collect(),
+        cases: cases.iter().map(CaseForm::new).collect(),
         peers: Vec::new(),
     };
     let stop = Arc::new(AtomicBool::new(false));
@@ -346,14 +346,14 @@ impl Gathering {
             notes: "".into(),
             answering: None,
             keep_samples: true,
-            cases: cases.iter().map(CaseForm::of).collect(),
+            cases: cases.iter().map(CaseForm::new).collect(),
             peers: Vec::new(),
         };
         Self { cases, header, running: Arc::default(), beside: Arc::default() }
     }
 
     /// Runs the cases, of which those with a barrier share the host, and returns the lab's results
-    /// and those of its journal.
+    /// and the journal's.
     fn run(
         &self,
         name: &str,
@@ -439,15 +439,15 @@ fn a_long_stream_takes_the_journal_until_its_end() {
     let gathering = Gathering::new(2);
     let mut journal = Journal::create(&store, &gathering.header).unwrap();
     let shared = Mutex::new(&mut journal);
-    let tape = |place| Tape::beside_others(&shared, place);
-    let mut long = tape(0);
+    let entry = |place| Entry::beside_others(&shared, place);
+    let mut long = entry(0);
     long.begin(Some(MadeForm::default()));
     let piece = vec![7; 1 << 20];
     (0..17).for_each(|_| long.stream(&piece));
     assert!(shared.try_lock().is_err());
     thread::scope(|scope| {
         let short = scope.spawn(|| {
-            let mut short = tape(1);
+            let mut short = entry(1);
             short.begin(Some(MadeForm::default()));
             short.stream(b"short");
             short.end(&Recorded::default());
@@ -498,7 +498,7 @@ fn the_time_of_set_up_is_not_the_measurement_s() {
     repeat(&mut case, &AtomicBool::new(false), &mut Journal::none());
     let failed = case.tally.work();
     assert_eq!((failed.left, failed.spent), (0, work.spent));
-    let step = Step::of(&cases[0], &[failed]);
+    let step = Step::alone(&cases[0], &[failed]);
     assert_eq!((step.done, step.left), (1.0, Duration::ZERO));
 }
 

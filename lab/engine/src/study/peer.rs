@@ -99,6 +99,7 @@ pub struct Beside {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Each {
+    /// The processors of the case.
     Cpu,
 }
 
@@ -139,17 +140,23 @@ fn tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, 
 /// A tool and the case that it is run in pairs with.
 #[derive(Clone)]
 pub struct Peer {
+    /// The tool's name in the report.
     pub name: OneLine,
+    /// The program that must be installed.
     pub tool: String,
+    /// The Debian package of the program.
     pub package: String,
     /// The command, with its placeholders filled; never empty.
     pub command: Vec<String>,
     /// The command is a known tool's, not a program's of the study's own.
     pub is_known: bool,
+    /// The format of the program's output.
     pub format: Format,
-    /// Chronoscope's case; the number of its repetitions is that of the pairs.
+    /// Chronoscope's case, whose number of repetitions is the number of pairs.
     pub case: Case,
+    /// The statistics that are compared or shown.
     pub beside: Vec<Beside>,
+    /// The study's note on the comparison; may be empty.
     pub note: Text,
 }
 
@@ -186,7 +193,7 @@ impl Entry {
         }
         // A tool has one start, so Chronoscope's side has no other.
         let overrides = Overrides { targets, vary: None, ..overrides.clone() };
-        let mut ours = CaseEntry::of(case::experiment(&self.experiment)?);
+        let mut ours = CaseEntry::with_defaults(case::experiment(&self.experiment)?);
         ours.set = self.set.clone();
         ours.repeat = self.pairs;
         ours.vary = Some(Vary::default());

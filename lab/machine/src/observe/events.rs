@@ -29,10 +29,13 @@ const AHEAD: u64 = 19;
 const TASK: u64 = 20;
 const SYSTICK: u64 = 21;
 
-/// The watched places, in the order of the plugin's options. An address that is both the start and
-/// the end of intervals ends one first.
+// The watched places, in the order of the plugin's options. An address that is both the start and
+// the end of intervals ends one first.
+/// The number of the place at which intervals end.
 pub const TO: u64 = 0;
+/// The number of the place at which intervals start.
 pub const FROM: u64 = 1;
+/// The number of the place whose execution is a switch.
 pub const SWITCH: u64 = 2;
 
 /// The length of an event in the file, in bytes.
@@ -51,7 +54,9 @@ const MOST_PLACES: usize = 4096;
 /// An interval between two events, in instructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
+    /// The number of instructions executed before the first event.
     pub start: u64,
+    /// The number of instructions between the events.
     pub length: u64,
 }
 
@@ -98,7 +103,7 @@ pub struct Figures {
     pub traps: BTreeMap<Trap, Vec<Interval>>,
     /// From the time that an interrupt is due to the first instruction of its handler.
     pub latencies: BTreeMap<Due, Vec<Interval>>,
-    /// From disabling interrupts to enabling them again: on Cortex-M, or those of machine mode.
+    /// From disabling interrupts to enabling them again, on Cortex-M and in machine mode.
     pub masked: Vec<Interval>,
     /// From disabling the interrupts of supervisor mode to enabling them again.
     pub supervisor_masked: Vec<Interval>,
@@ -127,7 +132,7 @@ impl Figures {
     ///
     /// # Errors
     /// The file is cut short or damaged.
-    pub fn of(bytes: &[u8], sign: Sign) -> Result<Self> {
+    pub fn from_events(bytes: &[u8], sign: Sign) -> Result<Self> {
         let (events, rest) = bytes.as_chunks::<EVENT>();
         if !rest.is_empty() {
             bail!("the observer's file is cut short");
@@ -399,7 +404,7 @@ mod tests {
 
     #[test]
     fn intervals_follow_from_events() {
-        let figures = Figures::of(
+        let figures = Figures::from_events(
             &file(&[
                 [MACHINE_RETURN, 5, 0],
                 [SPACE, 10, 1],
@@ -436,14 +441,14 @@ mod tests {
     fn a_place_of_switches_replaces_the_register() {
         // As PendSV of FreeRTOS: the place, then the new task's stack pointer.
         let events = [[HIT, 10, 2], [SPACE, 15, 1], [HIT, 96, 2], [SPACE, 101, 2], [END, 120, 0]];
-        let figures = Figures::of(&file(&events), Sign::Place).unwrap();
+        let figures = Figures::from_events(&file(&events), Sign::Place).unwrap();
         assert_eq!(figures.switches, [Interval { start: 10, length: 86 }]);
     }
 
     /// The figures of these events and the end.
     fn figures(events: &[[u64; 3]], sign: Sign) -> Figures {
         let last = events.last().map_or(0, |event| event[1]);
-        Figures::of(&file(&[events, &[[END, last, 0]]].concat()), sign).unwrap()
+        Figures::from_events(&file(&[events, &[[END, last, 0]]].concat()), sign).unwrap()
     }
 
     fn interval(start: u64, length: u64) -> Interval {
@@ -526,7 +531,7 @@ mod tests {
     #[test]
     fn damage_is_an_error() {
         let whole = file(&[[HIT, 1, FROM], [END, 2, 0]]);
-        let of = |bytes: &[u8]| Figures::of(bytes, Sign::Space);
+        let of = |bytes: &[u8]| Figures::from_events(bytes, Sign::Space);
         assert!(of(&whole).is_ok());
         (0..whole.len()).for_each(|length| assert!(of(&whole[..length]).is_err()));
         for events in [

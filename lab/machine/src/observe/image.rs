@@ -31,8 +31,11 @@ const LONGEST_SUGGESTED: usize = 100;
 /// memory than its own size.
 #[derive(Debug)]
 pub struct Image {
+    /// The path of the file.
     pub path: PathBuf,
+    /// The processor that the image is for.
     pub architecture: Architecture,
+    /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     bytes: Vec<u8>,
 }
@@ -58,6 +61,7 @@ impl Sort {
 pub struct Place {
     /// The user's name of it, without blanks.
     pub name: String,
+    /// The address in the image's memory.
     pub address: u64,
 }
 
@@ -67,14 +71,14 @@ impl Image {
     /// # Errors
     /// The file is missing, too long, or no ELF file.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::of(path, read(path)?)
+        Self::from_bytes(path, read(path)?)
     }
 
-    /// Takes the bytes of the file at `path` as an image.
+    /// Reads an image from the bytes of the file at `path`.
     ///
     /// # Errors
     /// They are no ELF file.
-    pub fn of(path: &Path, bytes: Vec<u8>) -> Result<Self> {
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let Some(architecture) = parse(&bytes).map(|file| file.architecture()) else {
             let shown = printable(&path.display().to_string());
             bail!("{shown} is no image: it is no ELF file: name the file that the linker wrote");
@@ -187,7 +191,9 @@ impl Image {
 /// A file that is put into the machine as it is.
 #[derive(Debug)]
 pub struct Given {
+    /// The path of the file.
     pub path: PathBuf,
+    /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
 }
 

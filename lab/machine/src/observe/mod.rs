@@ -31,7 +31,9 @@ const EVENTS: &str = "events";
 
 /// The image, the machine and the places that the user names.
 pub struct Question<'a> {
+    /// The ELF file.
     pub image: &'a Path,
+    /// QEMU's name of the machine.
     pub machine: &'a str,
     /// An ELF file that runs before the image, in machine mode.
     pub firmware: Option<&'a Path>,
@@ -39,9 +41,11 @@ pub struct Question<'a> {
     pub load: &'a [String],
     /// A disk's raw image. The guest's writes are dropped.
     pub disk: Option<&'a Path>,
+    /// The place at which intervals start: a symbol, or an address as `0x80000000`.
     pub from: Option<&'a str>,
-    /// Intervals end at `from` itself if this is `None`.
+    /// The place at which intervals end; `from` itself if `None`.
     pub to: Option<&'a str>,
+    /// The place whose execution is a switch.
     pub switch: Option<&'a str>,
     /// The variable that holds the running task.
     pub task: Option<&'a str>,
@@ -313,7 +317,7 @@ impl Machine for Observed<'_> {
         let expired = ended.as_ref().is_err_and(|error| error.is::<child::Expired>());
         let mut figures = match fs::read(folder.path(EVENTS))
             .context("no events")
-            .map(|bytes| Figures::of(&bytes, self.sign()))
+            .map(|bytes| Figures::from_events(&bytes, self.sign()))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.

@@ -25,6 +25,7 @@ const MAX_RUNS: usize = 50_000;
 pub struct Retirement {
     /// The ELF image of the program that ran.
     pub image: Vec<u8>,
+    /// The cycles and retired instructions of each address, as the board writes them.
     pub profile: String,
     /// The trace of every instruction, if it was requested.
     pub trace: Option<String>,

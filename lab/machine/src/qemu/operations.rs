@@ -11,7 +11,7 @@
 //! 2 operations and sizes
 //! ```
 //!
-//! A sample is in instructions; `*399` says that it came so many times in a row. Of the first line
+//! A sample is in instructions; `*399` says that it came 399 times in a row. Of the first line
 //! only the name is read, of a size the figure behind `median` too: the goals and verdicts are for
 //! those who read it themselves, and the lab has limits. The row `control: …` is the control.
 
@@ -105,7 +105,7 @@ fn last_line(output: &[u8]) -> String {
     }
 }
 
-/// What a benchmark has printed.
+/// The output of a benchmark.
 #[derive(Debug, PartialEq)]
 struct Printed<'a> {
     operations: Vec<Operation<'a>>,
@@ -123,7 +123,7 @@ struct Operation<'a> {
 
 impl<'a> Printed<'a> {
     /// # Errors
-    /// Names the line that is none of a benchmark's, or what is missing.
+    /// Names the line that no benchmark prints, or the part that is missing.
     fn parse(output: &'a str) -> Result<Self> {
         let (mut operations, mut sizes) = (Vec::new(), Vec::new());
         let mut lines = output.lines().peekable();

@@ -118,7 +118,8 @@ impl Size {
         size.filter(|size| size.text > 0).context("the image is no program for a chip of 32 bits")
     }
 
-    /// Offsets and numbers are those of the ELF specification. `None`: the file is cut short.
+    /// Sums the sections, with the offsets and numbers of the ELF specification. `None` if the file is
+    /// cut short.
     fn sum(elf: &[u8]) -> Option<Self> {
         const NO_BITS: u32 = 8;
         const WRITE: u32 = 1;

@@ -16,31 +16,19 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Deserialize;
 
 use super::{
-    BAUD, BAUDS, Serial, description,
+    BAUD, BAUDS, DEFAULTS, Serial, description,
     flash::flash,
     labgrid::Place,
     line::{self, Address},
 };
 use crate::{
-    Description, Machine, Machines, Provenance, Recording, Request, Start, family::Family,
-    family::Targets, firmware, machines::lock,
+    Description, Machine, Provenance, Recording, Request, Start, description::Defaults,
+    family::Family, images::Images, lock::lock,
 };
 use chronoscope_base::{folders, toml_text::from_toml};
 use chronoscope_child as child;
 use chronoscope_run::Target;
 use chronoscope_units::{printable, words};
-
-/// Boards have the defaults of those on a line that is named by its device.
-pub(crate) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Form {
-        form: "KERNEL@board:NAME",
-        help: "a board that boards.toml describes; board@…: with whatever kernel",
-    },
-    defaults: &[firmware::DEFAULTS],
-    takes_images: false,
-};
 
 /// The prefix of the machine's name.
 pub const PREFIX: &str = "board:";
@@ -94,14 +82,14 @@ pub(crate) struct Boards {
 }
 
 impl Boards {
-    /// Makes the place the board of its name, as [`Machines::hold`].
+    /// Makes the place the board of its name, as [`Machines::hold`](crate::Machines::hold).
     pub(crate) fn hold(&self, place: Place, stop: &AtomicBool) -> Result<Holding<'_>> {
         ensure!(
             is_name(&place.name),
             "the place `{}` cannot be a target: a board's name has letters, digits, `-`, `_` and `.`",
             printable(&place.name)
         );
-        let shown = place.shown(stop)?;
+        let shown = place.resources(stop)?;
         let listed = match self.table()? {
             Some(boards) => boards.get(&place.name).cloned(),
             None => None,
@@ -127,7 +115,8 @@ impl Boards {
         Ok(Holding { name, boards: self })
     }
 
-    /// Writes `image` into the flash of a board, as [`Machines::flash_board`].
+    /// Writes `image` into the flash of a board, as
+    /// [`Machines::flash_board`](crate::Machines::flash_board).
     pub(crate) fn flash(&self, name: &str, image: &Path, stop: &AtomicBool) -> Result<()> {
         let board = self.find(name)?;
         if board.flash.is_empty() {
@@ -161,6 +150,18 @@ impl Boards {
             let near = words::nearest(name, boards.keys().map(String::as_str));
             format!("{} has no board `{name}`{near}", place())
         })
+    }
+
+    /// The board of a target; `None` if the target names no board.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    fn look_up(&self, target: &Target) -> Result<Option<OnBoard<'_>>> {
+        let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
+        let board = self.find(name)?;
+        let (line, baud) = (board.line.clone(), board.baud.unwrap_or(BAUD));
+        let line = Serial { kernel: target.kernel.clone(), given: None, line, baud };
+        Ok(Some(OnBoard { boards: self, name: name.to_owned(), board, line }))
     }
 
     /// The board that is held under that name, with its place.
@@ -202,21 +203,25 @@ struct OnBoard<'m> {
     line: Serial,
 }
 
-fn look_up<'m>(machines: &'m Machines, target: &Target) -> Result<Option<OnBoard<'m>>> {
-    let Some(name) = target.machine.strip_prefix(PREFIX) else { return Ok(None) };
-    let boards = &machines.boards;
-    let board = boards.find(name)?;
-    let (line, baud) = (board.line.clone(), board.baud.unwrap_or(BAUD));
-    let line = Serial { kernel: target.kernel.clone(), given: None, line, baud };
-    Ok(Some(OnBoard { boards, name: name.to_owned(), board, line }))
-}
+impl Family for Boards {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        Ok(self.look_up(target)?.map(|_| description(images, target)))
+    }
 
-fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
-    Ok(look_up(machines, target)?.map(|_| description(machines, target)))
-}
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        Ok(self.look_up(target)?.map(|board| Box::new(board) as Box<dyn Machine>))
+    }
 
-fn open<'m>(machines: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    Ok(look_up(machines, target)?.map(|board| Box::new(board) as Box<dyn Machine>))
+    fn form(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "KERNEL@board:NAME",
+            "a board that boards.toml describes; board@…: with whatever kernel",
+        ))
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        DEFAULTS
+    }
 }
 
 impl Machine for OnBoard<'_> {
@@ -241,7 +246,7 @@ impl OnBoard<'_> {
     fn open(&self, stop: &AtomicBool) -> Result<Box<dyn line::Line>> {
         line::open(&self.board.line, self.line.baud).or_else(|error| {
             let Some((place, _)) = self.boards.held(&self.name) else { return Err(error) };
-            line::open(&place.shown(stop)?.line, self.line.baud)
+            line::open(&place.resources(stop)?.line, self.line.baud)
         })
     }
 

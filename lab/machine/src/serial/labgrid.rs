@@ -22,7 +22,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use self::record::Record;
-pub use self::show::Shown;
+pub use self::show::Resources;
 use chronoscope_base::console;
 use chronoscope_child::{self as child, Limit};
 use chronoscope_units::printable;
@@ -41,6 +41,7 @@ const AWAY: Duration = Duration::from_secs(30);
 /// A place that this process holds; given back on drop.
 #[derive(Debug)]
 pub struct Place {
+    /// The name of the place.
     pub name: String,
     token: String,
     record: Option<Record>,
@@ -83,13 +84,13 @@ impl Place {
 
     /// Waits until a place is allocated to the reservation; returns its name.
     fn wait(&self, tags: &str, stop: &AtomicBool) -> Result<String> {
-        let (mut text, mut told) = (String::new(), false);
+        let (mut text, mut is_noted) = (String::new(), false);
         let mut command = Command::new(CLIENT);
         command.args(["wait", &self.token]).env_remove("LG_ENV");
         run(&mut command, Limit::ENDLESS, stop, &mut |bytes| {
             text.push_str(&String::from_utf8_lossy(bytes));
-            if !told && text.contains("state: waiting") {
-                told = true;
+            if !is_noted && text.contains("state: waiting") {
+                is_noted = true;
                 console::note(&format!(
                     "waiting for a place with {tags}: `{CLIENT} who` shows who holds it"
                 ));
@@ -107,14 +108,15 @@ impl Place {
         self.patiently(stop, || self.client(&["acquire"], stop).map(drop))
     }
 
-    /// The place as it is now: its line is where the exporter says, which may have restarted.
+    /// The resources of the place as they are now. The line may have moved since the last call, if
+    /// the exporter has restarted.
     ///
     /// # Errors
-    /// If the place has no serial line, or is off line for [`AWAY`].
-    pub fn shown(&self, stop: &AtomicBool) -> Result<Shown> {
+    /// If the place has no serial line, or is off line for 30 s.
+    pub fn resources(&self, stop: &AtomicBool) -> Result<Resources> {
         self.patiently(stop, || {
             let text = self.client(&["show"], stop)?;
-            Shown::parse(&text).with_context(|| format!("the place {}", self.name))
+            Resources::parse(&text).with_context(|| format!("the place {}", self.name))
         })
     }
 
@@ -163,15 +165,14 @@ impl Drop for Place {
 /// The places of killed processes, after [`give_back_lost`].
 #[derive(Default)]
 pub struct Lost {
-    /// How many were given back.
+    /// The number of places that were given back.
     pub given_back: usize,
-    /// Why each of the others was not. Its record stays.
+    /// The reason for each place that was not given back. Its record stays.
     pub kept: Vec<String>,
 }
 
-/// Gives back the places of processes that were killed. One whose coordinator does not answer
-/// within [`SHORT`] is left for the next time: another laboratory's trouble stops no run on this
-/// one.
+/// Gives back the places of processes that were killed. A place whose coordinator does not answer
+/// within 10 s is left for the next call: another laboratory's trouble stops no run here.
 ///
 /// # Errors
 /// If the records cannot be read.

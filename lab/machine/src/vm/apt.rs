@@ -27,7 +27,7 @@ pub struct Apt {
 
 impl Apt {
     /// Apt with the system's package lists.
-    pub fn of_system() -> Self {
+    pub fn for_system() -> Self {
         Self { options: Vec::new() }
     }
 
@@ -36,7 +36,7 @@ impl Apt {
     ///
     /// # Errors
     /// If the folder's files cannot be made.
-    pub fn of_other(architecture: &str, folder: &Path) -> Result<Self> {
+    pub fn for_other(architecture: &str, folder: &Path) -> Result<Self> {
         for name in ["lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(folder.join(name))?;
         }

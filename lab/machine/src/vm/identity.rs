@@ -19,6 +19,7 @@ use chronoscope_child as child;
 pub struct Emulator {
     /// The version that QEMU prints.
     pub version: String,
+    /// The SHA-256 of QEMU's program, in hexadecimal.
     pub sha256: String,
 }
 

@@ -40,6 +40,7 @@ const UNPACK: Duration = Duration::from_secs(600);
 pub struct Flavour {
     /// The kernel's name in a target.
     pub name: &'static str,
+    /// The processor and the machine of the guest.
     pub architecture: &'static Architecture,
     build: Option<&'static Build>,
     /// The preemption model to select; `None` leaves the kernel's own.
@@ -352,9 +353,9 @@ impl Build {
     fn fetch(&self, folder: &Path, stop: &AtomicBool) -> Result<()> {
         let lists = folder.join("apt");
         let package = if self.architecture.is_the_hosts() {
-            self.package_of_system(folder, stop)?
+            self.system_package(folder, stop)?
         } else {
-            let apt = Apt::of_other(self.architecture.debian, &lists)?;
+            let apt = Apt::for_other(self.architecture.debian, &lists)?;
             apt.update(stop)?;
             let package = self.download(&apt, folder, stop)?;
             fs::remove_dir_all(&lists)?;
@@ -386,8 +387,8 @@ impl Build {
     }
 
     /// Downloads the current package by the system's package lists.
-    fn package_of_system(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
-        let apt = Apt::of_system();
+    fn system_package(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        let apt = Apt::for_system();
         self.download(&apt, folder, stop).or_else(|first| {
             // The package lists may be older than the mirror, or the network failed for a moment.
             if apt.update(stop).is_err() {

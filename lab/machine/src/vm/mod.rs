@@ -9,7 +9,7 @@ mod apt;
 mod architecture;
 mod arm64;
 mod bzimage;
-pub mod identity;
+mod identity;
 mod initramfs;
 pub mod kernel;
 mod options;
@@ -33,22 +33,15 @@ use self::{
     start::Guest,
 };
 use super::{
-    Description, Machine, Machines, Program, Properties, Provenance, Recording, Request, Start,
-    TargetFailed,
-    family::{Defaults, Family, Targets},
+    Description, Machine, Program, Properties, Provenance, Recording, Request, Start, TargetFailed,
+    description::Defaults,
+    family::Family,
     given::{self, GivenImage},
     host,
-    machines::lock,
+    images::Images,
+    lock::lock,
 };
 use chronoscope_run::Target;
-
-pub(super) static FAMILY: Family = Family {
-    describe,
-    open,
-    targets: Targets::Listed(targets),
-    takes_images: true,
-    defaults: &[DEFAULTS],
-};
 
 static MODE: Parameter = Parameter {
     name: "mode",
@@ -141,42 +134,61 @@ impl Source {
     }
 }
 
-/// The kernel of the user's that the guest of a target boots; `None` for any other target.
-///
-/// # Errors
-/// The target's image is neither a kernel nor a program.
-pub(super) fn own_kernel(machines: &Machines, target: &Target) -> Result<Option<OwnKernel>> {
-    Ok(Source::look_up(&machines.kernel, target)?.and_then(|source| source.own))
-}
-
-/// A program of the user's has the suite's parameters and the mode; the lab does not know the
-/// program's own.
-fn describe(machines: &Machines, target: &Target) -> Result<Option<Description>> {
-    let Some(source) = Source::look_up(&machines.kernel, target)? else { return Ok(None) };
-    let port = host::PARAMETERS.iter().filter(|_| source.given.is_none());
-    let port = port.map(|parameter| (parameter, parameter.default.to_owned()));
-    Ok(Some(Description {
-        parameters: port.chain([(&MODE, MODE.default.to_owned())]).collect(),
-        kind: source.given.map(|_| given::KIND.to_owned()),
-        check: host::check_request,
-        ..Description::new(&FAMILY, PROPERTIES)
-    }))
-}
-
-fn open<'m>(machines: &'m Machines, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
-    let Some(source) = Source::look_up(&machines.kernel, target)? else { return Ok(None) };
-    let program = source.given.as_ref().map(|given| given.path.display().to_string());
-    let programs = program.into_iter().collect();
-    Ok(Some(Box::new(Vm { guests: &machines.guests, source, programs })))
-}
-
-fn targets(_: &Machines) -> Vec<String> {
-    FLAVOURS.iter().map(Flavour::to_string).collect()
-}
-
-/// The prepared guests, or the errors of preparing them. Each is prepared once.
+/// The family of guests: the settings for kernels of the user's, and the guests that are prepared, or
+/// the errors of preparing them. Each is prepared once.
 #[derive(Default)]
-pub(super) struct Guests(Mutex<BTreeMap<GuestKey, Result<Arc<Guest>, Failure>>>);
+pub(super) struct Guests {
+    settings: Settings,
+    prepared: Mutex<BTreeMap<GuestKey, Result<Arc<Guest>, Failure>>>,
+}
+
+impl Guests {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// The kernel of the user's that the guest of a target boots; `None` for any other target.
+    ///
+    /// # Errors
+    /// The target's image is neither a kernel nor a program.
+    pub(super) fn own_kernel(&self, target: &Target) -> Result<Option<OwnKernel>> {
+        Ok(Source::look_up(&self.settings, target)?.and_then(|source| source.own))
+    }
+}
+
+impl Family for Guests {
+    /// A program of the user's has the suite's parameters and the mode; the lab does not know the
+    /// program's own.
+    fn describe(&self, _: &Images, target: &Target) -> Result<Option<Description>> {
+        let Some(source) = Source::look_up(&self.settings, target)? else { return Ok(None) };
+        let port = host::PARAMETERS.iter().filter(|_| source.given.is_none());
+        let port = port.map(|parameter| (parameter, parameter.default.to_owned()));
+        Ok(Some(Description {
+            parameters: port.chain([(&MODE, MODE.default.to_owned())]).collect(),
+            kind: source.given.map(|_| given::KIND.to_owned()),
+            check: host::check_request,
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
+    }
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        let Some(source) = Source::look_up(&self.settings, target)? else { return Ok(None) };
+        let program = source.given.as_ref().map(|given| given.path.display().to_string());
+        Ok(Some(Box::new(Vm { guests: self, source, programs: program.into_iter().collect() })))
+    }
+
+    fn targets(&self, _: &Images) -> Vec<String> {
+        FLAVOURS.iter().map(Flavour::to_string).collect()
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[DEFAULTS]
+    }
+}
 
 /// The flavour of a guest's kernel, the kernel in its place, the mode and the programs.
 type GuestKey = (String, Option<OwnKernel>, Mode, Vec<String>);
@@ -191,7 +203,7 @@ impl Vm<'_> {
     }
 
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
-        let mut guests = lock(&self.guests.0);
+        let mut guests = lock(&self.guests.prepared);
         let guest = guests.entry(self.key(mode)).or_insert_with(|| {
             let Source { flavour, own, .. } = &self.source;
             let guest = Guest::ready(flavour, own.as_ref(), mode, &self.programs, stop);
@@ -310,36 +322,37 @@ mod tests {
         }
     }
 
-    fn vm<'m>(machines: &'m Machines, target: &Target) -> Vm<'m> {
-        let source = Source::look_up(&machines.kernel, target).unwrap().unwrap();
-        Vm { guests: &machines.guests, source, programs: Vec::new() }
+    fn vm<'m>(guests: &'m Guests, target: &Target) -> Vm<'m> {
+        let source = Source::look_up(&guests.settings, target).unwrap().unwrap();
+        Vm { guests, source, programs: Vec::new() }
     }
 
     #[test]
     fn two_kernels_of_one_name_are_two_guests() {
         let folder = Folder::new("two");
         let settings = Settings { append: "isolcpus=0".to_owned(), ..Settings::default() };
-        let machines = Machines::with_kernel(settings);
+        let guests = Guests::new(settings);
         let [a, b] = ["a", "b"].map(|file| folder.target("linux", file, "vm"));
         assert_eq!(a.to_string(), b.to_string());
-        let [own_a, own_b] = [&a, &b].map(|target| machines.own_kernel(target).unwrap().unwrap());
+        let [own_a, own_b] = [&a, &b].map(|target| guests.own_kernel(target).unwrap().unwrap());
         assert_eq!((&own_a.image, &own_b.image), (&folder.0.join("a"), &folder.0.join("b")));
         assert_eq!((own_a.append.as_str(), own_b.append.as_str()), ("isolcpus=0", "isolcpus=0"));
-        let key = |target| vm(&machines, target).key(Mode::Deterministic);
+        let key = |target| vm(&guests, target).key(Mode::Deterministic);
         assert!(key(&a) != key(&b) && key(&a) == key(&a));
-        // Without an emulator or with it, the first error of one is not the other's.
         for target in [&a, &b] {
-            let (described, opened) = (machines.describe(target), machines.open(target));
-            assert_eq!(described.unwrap().properties, opened.unwrap().properties());
+            let images = Images::default();
+            let described = guests.describe(&images, target).unwrap().unwrap();
+            let opened = guests.open(&images, target).unwrap().unwrap();
+            assert_eq!(described.properties, opened.properties());
         }
     }
 
     #[test]
     fn the_images_of_two_kernels_are_read_one_by_one() {
         let folder = Folder::new("read");
-        let machines = Machines::default();
+        let guests = Guests::default();
         let [a, b] = ["a", "b"].map(|file| {
-            let own = machines.own_kernel(&folder.target("linux", file, "vm")).unwrap();
+            let own = guests.own_kernel(&folder.target("linux", file, "vm")).unwrap();
             own.unwrap().kernel().unwrap()
         });
         assert_eq!((a.image.last(), b.image.last()), (Some(&1), Some(&2)));

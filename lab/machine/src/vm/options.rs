@@ -97,7 +97,7 @@ impl Mode {
         architecture.options().chain(further).map(str::to_owned).chain(own).collect()
     }
 
-    /// The kernel's boot arguments: those of the mode and the flavour, then `append`.
+    /// The kernel's boot arguments: the arguments of the mode and the flavour, then `append`.
     pub fn boot_arguments(self, flavour: &Flavour, append: &str) -> String {
         let clock = if self == Self::Kvm { "" } else { flavour.architecture.clock };
         let model = flavour.boot_preemption().map(|model| format!("preempt={model}"));

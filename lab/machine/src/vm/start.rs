@@ -218,7 +218,7 @@ impl Guest {
             let talked = talk
                 .join()
                 .unwrap_or_else(|_| Err(anyhow!("the thread that controls QEMU panicked")));
-            // The error of QEMU or the guest explains more than that of the conversation.
+            // An error of QEMU or the guest explains more than an error of the conversation.
             ran.and(talked)
         })
     }

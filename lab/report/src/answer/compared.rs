@@ -163,7 +163,9 @@ fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> String {
 /// Returns whether the statistic farthest out in the distribution improved.
 fn has_better_tail(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> bool {
     let place = |one: &&StatisticLine| {
-        crate::comparison::JUDGED.iter().position(|judged| judged.name == one.statistic)
+        crate::comparison::COMPARED_STATISTICS
+            .iter()
+            .position(|judged| judged.name == one.statistic)
     };
     faster.last().and_then(place) > slower.last().and_then(place)
 }
@@ -475,7 +477,7 @@ mod tests {
         let run = chronoscope_run::sample::run();
         let line = |statistics: &&[Of]| {
             let statistic = |(name, finding, ratio, low, high): &Of| {
-                let judged = crate::comparison::Judged::named(name).unwrap();
+                let judged = crate::comparison::ComparedStatistic::find(name).unwrap();
                 StatisticLine {
                     statistic: judged.name,
                     at: judged.at,
@@ -517,10 +519,10 @@ mod tests {
                 shift: None,
             }
         };
-        let how = crate::comparison::How {
+        let options = crate::comparison::CompareOptions {
             interleaved: true,
             threshold: 0.05,
-            judge: &crate::comparison::Judge::default(),
+            judge: &crate::comparison::StatisticChoice::default(),
             history: &crate::comparison::History::default(),
             conditions: &[],
             look: None,
@@ -531,7 +533,7 @@ mod tests {
             context: run.context.clone(),
         };
         let lines = series.iter().map(line).collect();
-        let comparison = Comparison::new([side("a"), side("b")], &how, lines).concluded(false);
+        let comparison = Comparison::new([side("a"), side("b")], &options, lines).concluded(false);
         Compared::of(&comparison)
     }
 

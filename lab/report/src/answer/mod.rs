@@ -271,7 +271,8 @@ fn of_published(list: &List) -> String {
 fn of_experiments(run: &Run) -> String {
     let mut title = String::new();
     let mut left_out = 0;
-    for sentence in reading::experiments(run).iter().filter_map(|name| reading::of(run, name)) {
+    for sentence in reading::experiments(run).iter().filter_map(|name| reading::sentence(run, name))
+    {
         let length = title.chars().count() + sentence.chars().count() + 2;
         match title.is_empty() {
             true => title = sentence,

@@ -1,87 +1,68 @@
-//! The sentence that reads the result of an experiment: a row of a table for each experiment.
+//! The sentence that reads the result of an experiment, by the `READING` of the experiment's row.
 
-use chronoscope_suite::experiments;
+use chronoscope_suite::{
+    experiments,
+    spec::{Better, Figure, Reading},
+};
 
 use super::list;
 use chronoscope_run::{Run, names::OBSERVE};
 
-/// The sentences by experiment. `{p50}` stands for a statistic of the first measured series (of
-/// `operations`, of all), or a figure, over all cases with evidence. A second sentence is for runs that lack a figure of the
-/// first, such as p99.
-const READINGS: [(&str, &[&str]); 18] = [
-    ("delay", &["a delay ends {p50} late at the median, {max} at worst"]),
-    (
-        "period",
-        &[
-            "a periodic task starts {p50} late at the median, {p99} at p99, {max} at worst",
-            "a periodic task starts {p50} late at the median, {max} at worst",
-        ],
-    ),
-    (
-        "switch",
-        &[
-            "a switch takes {p50} at the median, {p99} at p99, {max} at worst",
-            "a switch takes {p50} at the median, {max} at worst",
-        ],
-    ),
-    ("ticks", &["the executor runs its empty tasks in {p50} at the median, {max} at worst"]),
-    ("spawn", &["a task is made and ended in {p50} at the median, {max} at worst"]),
-    ("interrupt", &["a handler starts {p50} after its interrupt, {max} at worst"]),
-    (
-        "masked",
-        &["interrupts stay off for {masked} at most", "interrupts stay off for {max} at most"],
-    ),
-    ("noise", &["others take the processor for {p50} at the median, {max} at worst"]),
-    ("wakeup", &["a task runs {p50} after the handler that wakes it, {max} at worst"]),
-    ("message", &["a message reaches a more urgent task in {p50}, {max} at worst"]),
-    ("transaction", &["a call to another process takes {p50} at the median, {max} at worst"]),
-    ("latency", &["a call through binder takes {p50} at the median, {max} at worst"]),
-    ("inversion", &["an urgent task waits {p50} for a lock at the median, {max} at worst"]),
-    (
-        "interference",
-        &[
-            "a short program takes {latency stretched} times as long beside another as alone",
-            "a program takes {p50} beside another",
-        ],
-    ),
-    ("log", &["a line of the log costs its task {p50} at the median, {max} at worst"]),
-    ("pipeline", &["a block of work takes {p50} at the median, {max} at worst"]),
-    (
-        "image",
-        &[
-            "the smallest image has {p50} bytes of text",
-            "the smallest image has {max} bytes of text",
-        ],
-    ),
-    ("operations", &["the kernel's operations take {p50} at the median"]),
-];
-
-/// The statistics of which a sentence says that nothing was above: of several cases, that of the
-/// worst is told, not the middle.
-const WORST: [&str; 2] = ["max", "masked"];
-
-/// The sentences on an observation. `{series}` stands for the name of its first measured series.
-const OBSERVED: (&str, &[&str]) =
-    (OBSERVE, &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"]);
-
-/// The sentence on an experiment of a run, without its first capital; `None` without figures.
-pub fn of(run: &Run, experiment: &str) -> Option<String> {
-    let mut readings = READINGS.iter().chain([&OBSERVED]);
-    let (_, sentences) = readings.find(|(name, _)| *name == experiment)?;
-    sentences.iter().find_map(|sentence| fill(run, experiment, sentence))
+/// Collects the names and the readings of the rows of the suite's table of experiments.
+macro_rules! readings {
+    ($($module:ident: $choice:ident $needs:tt;)*) => {
+        &[$((stringify!($module), &experiments::$module::READING)),*]
+    };
 }
 
-fn fill(run: &Run, experiment: &str, sentence: &str) -> Option<String> {
+/// The reading of each experiment, in the order of the suite.
+const READINGS: &[(&str, &Reading)] = chronoscope_suite::experiments! { use readings! {} };
+
+/// The reading of an observation. `{series}` stands for the name of its first measured series.
+const OBSERVED: (&str, &Reading) = (
+    OBSERVE,
+    &Reading {
+        figure: Figure::Median,
+        better: Better::Less,
+        sentences: &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"],
+    },
+);
+
+/// Returns the sentence on an experiment of a run, without its first capital; `None` without
+/// figures.
+pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
+    let mut readings = READINGS.iter().chain([&OBSERVED]);
+    let (_, reading) = readings.find(|(name, _)| *name == experiment)?;
+    reading.sentences.iter().find_map(|sentence| fill(run, experiment, reading, sentence))
+}
+
+/// The name of a figure or a statistic, as a run has it.
+fn name(figure: &Figure) -> &'static str {
+    match figure {
+        Figure::Median => "p50",
+        Figure::Named(name) | Figure::Bound(name) => name,
+    }
+}
+
+/// Returns whether a sentence says of this figure that nothing exceeded it. Of several cases, such
+/// a figure is the worst one, not the middle.
+fn is_bound(reading: &Reading, figure: &str) -> bool {
+    figure == "max" || matches!(reading.figure, Figure::Bound(_)) && figure == name(&reading.figure)
+}
+
+/// A sentence with its placeholders filled; `None` where the run lacks a figure.
+fn fill(run: &Run, experiment: &str, reading: &Reading, sentence: &str) -> Option<String> {
     let mut text = String::new();
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once('{') {
-        let (name, after) = after.split_once('}')?;
+        let (figure, after) = after.split_once('}')?;
         text.push_str(before);
-        match name {
+        match figure {
             "series" => text.push_str(first_series(run, experiment)?),
             _ => {
-                let span = list::of_experiment(run, experiment, name)?;
-                let span = if WORST.contains(&name) { span.worst() } else { span };
+                let span = list::of_experiment(run, experiment, figure)?;
+                let is_bound = is_bound(reading, figure);
+                let span = if is_bound { span.worst(&reading.better) } else { span };
                 text.push_str(&span.words());
             }
         }
@@ -126,9 +107,17 @@ mod tests {
     }
 
     #[test]
+    fn the_first_sentence_begins_with_the_main_figure() {
+        for (experiment, reading) in READINGS {
+            let (_, rest) = reading.sentences[0].split_once('{').unwrap();
+            assert!(rest.starts_with(&format!("{}}}", name(&reading.figure))), "{experiment}");
+        }
+    }
+
+    #[test]
     fn a_sentence_has_the_figures_of_all_cases() {
         let mut run = sample::run();
-        let plain = |run: &Run, name| of(run, name).map(|text| text.replace('\u{a0}', " "));
+        let plain = |run: &Run, name| sentence(run, name).map(|text| text.replace('\u{a0}', " "));
         assert_eq!(
             plain(&run, "switch").unwrap(),
             "a switch takes 2.90 µs at the median, 4.35 µs at p99, 69.6 µs at worst"
@@ -156,7 +145,7 @@ mod tests {
         run.cases[0].experiment = OBSERVE.into();
         run.cases[0].series[0].name = "from switch to switch".into();
         assert_eq!(experiments(&run), [OBSERVE]);
-        let text = of(&run, OBSERVE).unwrap().replace('\u{a0}', " ");
+        let text = sentence(&run, OBSERVE).unwrap().replace('\u{a0}', " ");
         assert_eq!(text, "from switch to switch: 2.90 µs at the median, 69.6 µs at worst");
     }
 }

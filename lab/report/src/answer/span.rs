@@ -2,6 +2,7 @@
 //! Also the words of ratios and counts. It knows series and cases, but no study.
 
 use chronoscope_run::{CaseResult, SeriesResult, Statistic, Unit};
+use chronoscope_suite::spec::Better;
 use chronoscope_units::{self as units, digits, show};
 
 /// Half the range of the repetitions, relative to the figure, up to which a figure is written as a
@@ -76,9 +77,13 @@ impl Span {
         })
     }
 
-    /// The span with the greatest as its value.
-    pub fn worst(self) -> Self {
-        Self { value: Some(self.high), ..self }
+    /// The span with its worst end as the value.
+    pub fn worst(self, better: &Better) -> Self {
+        let worst = match better {
+            Better::Less => self.high,
+            Better::More => self.low,
+        };
+        Self { value: Some(worst), ..self }
     }
 
     /// The value where the repetitions agree on it, else their range: `31 µs`, `20–48 µs`,

@@ -13,8 +13,9 @@ pub use file::{load, parse, render};
 
 use crate::comparison::InTurn;
 use crate::{
-    comparison, comparison::Finding, comparison::History, comparison::How, comparison::JUDGED,
-    comparison::Judge, comparison::Judged, comparison::Line, comparison::Pair,
+    comparison, comparison::COMPARED_STATISTICS, comparison::CompareOptions,
+    comparison::ComparedStatistic, comparison::Finding, comparison::History, comparison::Line,
+    comparison::Pair, comparison::StatisticChoice,
 };
 use chronoscope_run::{
     CaseResult, Clock, Context, Domain, FigureResult, Repetition, Role, Run, SeriesResult, Status,
@@ -53,7 +54,7 @@ pub struct Series {
     pub unit: Unit,
     pub nominal: f64,
     /// The values of each statistic in each repetition, in the order of
-    /// [`JUDGED`](comparison::JUDGED); a single value if an exact clock gave the same in all.
+    /// [`COMPARED_STATISTICS`](comparison::COMPARED_STATISTICS); a single value if an exact clock gave the same in all.
     pub values: Vec<(&'static str, Vec<f64>)>,
     /// The clock's step in the series' unit; 0 if it has none.
     pub step: f64,
@@ -75,13 +76,13 @@ impl Baseline {
     /// Makes the baseline of a run, with the judged statistics. A series that cannot be compared
     /// with itself (no evidence, too few repetitions) could never pass later and is left out; the
     /// second result names each with the reason.
-    pub fn of(run: &Run, judge: &Judge) -> (Self, Vec<String>) {
+    pub fn of(run: &Run, judge: &StatisticChoice) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
         let history = History::default();
-        let how = how(judge, 0.0, &history, &|_, _| None);
+        let options = options(judge, 0.0, &history, &|_, _| None);
         for (key, label, case) in cases(run) {
             let itself = Pair { label, a: case, b: case };
-            for line in comparison::compare(&[itself], &how) {
+            for line in comparison::compare(&[itself], &options) {
                 let measured = case.measured().find(|series| series.name == line.series);
                 let is_compared =
                     matches!(line.finding, Finding::Pass | Finding::NoRegressionShown);
@@ -103,7 +104,7 @@ impl Baseline {
 
     /// Checks a run against this baseline, as [`how`] says. Unless statistics are named, those that
     /// the baseline holds are judged.
-    pub fn check(&self, run: &Run, how: &How<'_>) -> Check {
+    pub fn check(&self, run: &Run, options: &CompareOptions<'_>) -> Check {
         let mut kept: BTreeMap<&str, CaseResult> = BTreeMap::new();
         for (key, series) in &self.series {
             let case = kept.entry(&key.case).or_insert_with(|| series.case(&key.case));
@@ -118,7 +119,7 @@ impl Baseline {
                 None => new.push(key),
             }
         }
-        let mut lines = comparison::compare(&pairs, how);
+        let mut lines = comparison::compare(&pairs, options);
         for line in lines.iter_mut().filter(|line| line.finding == Finding::NotOffered) {
             line.finding = Finding::Inconclusive;
             line.reasons.push("the baseline has figures of it".to_owned());
@@ -127,15 +128,23 @@ impl Baseline {
     }
 }
 
-/// How a check compares: the run and the baseline are of different times, and a baseline knows no
-/// conditions.
-pub fn how<'a>(
-    judge: &'a Judge,
+/// The options of a check against a baseline: the run and the baseline did not take turns, and a
+/// baseline has no conditions.
+pub fn options<'a>(
+    judge: &'a StatisticChoice,
     threshold: f64,
     history: &'a History,
     in_turn: InTurn<'a>,
-) -> How<'a> {
-    How { interleaved: false, threshold, judge, history, conditions: &[], look: None, in_turn }
+) -> CompareOptions<'a> {
+    CompareOptions {
+        interleaved: false,
+        threshold,
+        judge,
+        history,
+        conditions: &[],
+        look: None,
+        in_turn,
+    }
 }
 
 /// The cases of a run with key and label; of cases with the same key, the first.
@@ -150,13 +159,13 @@ impl Series {
     fn of(case: &CaseResult, series: &SeriesResult, names: &[&str]) -> Self {
         let domain = case.clock.as_ref().map(|clock| clock.domain);
         let is_exact = domain.is_some_and(|domain| domain != Domain::Wall);
-        let kept = |judged: &&Judged| names.contains(&judged.name);
-        let values = JUDGED.iter().filter(kept).filter_map(|judged| {
-            let mut values = judged.values(&series.by_repetition)?;
+        let kept = |statistic: &&ComparedStatistic| names.contains(&statistic.name);
+        let values = COMPARED_STATISTICS.iter().filter(kept).filter_map(|statistic| {
+            let mut values = statistic.values(&series.by_repetition)?;
             if is_exact && values.iter().all(|value| *value == values[0]) {
                 values.truncate(1);
             }
-            Some((judged.name, values))
+            Some((statistic.name, values))
         });
         Self {
             domain,
@@ -288,8 +297,8 @@ mod tests {
     }
 
     /// The judge of all usual statistics.
-    fn usual() -> Judge {
-        Judge::default()
+    fn usual() -> StatisticChoice {
+        StatisticChoice::default()
     }
 
     /// Eight earlier runs of the first case, which differ by less than a percent.
@@ -307,7 +316,7 @@ mod tests {
     }
 
     fn check(baseline: &Baseline, run: &Run) -> Check {
-        baseline.check(run, &how(&usual(), 0.05, &quiet(run), &|_, _| None))
+        baseline.check(run, &options(&usual(), 0.05, &quiet(run), &|_, _| None))
     }
 
     fn findings(baseline: &Baseline, run: &Run) -> Vec<Finding> {
@@ -340,7 +349,7 @@ mod tests {
             if !baseline.series.is_empty() {
                 prop_assert_eq!(&parse(&text).unwrap(), &baseline);
             }
-            let check = baseline.check(&run, &how(&usual(), threshold, &History::default(), &|_, _| None));
+            let check = baseline.check(&run, &options(&usual(), threshold, &History::default(), &|_, _| None));
             let harmless = |line: &Line| line.finding.status(false) == Status::Pass;
             prop_assert!(check.lines.iter().all(harmless), "{:?}", check.lines);
             prop_assert!(check.vanished.is_empty());

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use chronoscope_run::{CaseResult, Run, SeriesResult, Status, judged::JUDGED, judged::Judged};
+use chronoscope_run::{
+    CaseResult, Run, SeriesResult, Status, compared::COMPARED_STATISTICS,
+    compared::ComparedStatistic,
+};
 use chronoscope_statistics::{Between, typical};
 
 /// The figures of earlier runs: for each case, series and statistic a figure of each run.
@@ -29,16 +32,16 @@ impl From<Between> for BetweenRuns {
 impl History {
     /// Adds an earlier run on the machine. Cases without a verdict teach nothing.
     pub fn add(&mut self, run: &Run) {
-        let judged = run
+        let usable = run
             .cases
             .iter()
             .filter(|case| matches!(case.verdict.status, Status::Pass | Status::LimitMissed));
-        for case in judged {
+        for case in usable {
             for series in case.measured() {
-                for judged in JUDGED {
-                    let values = judged.values(&series.by_repetition).unwrap_or_default();
+                for statistic in COMPARED_STATISTICS {
+                    let values = statistic.values(&series.by_repetition).unwrap_or_default();
                     if let Some(figure) = typical(&values, false) {
-                        let key = (case.key(), series.name.to_string(), judged.name);
+                        let key = (case.key(), series.name.to_string(), statistic.name);
                         self.0.entry(key).or_default().push(figure);
                     }
                 }
@@ -53,10 +56,10 @@ impl History {
         a: &CaseResult,
         b: &CaseResult,
         series: &SeriesResult,
-        judged: &Judged,
+        statistic: &ComparedStatistic,
     ) -> Between {
         let learned = |case: &CaseResult| {
-            let key = (case.key(), series.name.to_string(), judged.name);
+            let key = (case.key(), series.name.to_string(), statistic.name);
             Between::learned(self.0.get(&key)?)
         };
         // A baseline's case has no target; its figures are of B's case.
@@ -64,7 +67,7 @@ impl History {
         match (of_a, learned(b)) {
             (Some(a), Some(b)) if a.deviation > b.deviation => a,
             (Some(_), Some(b)) => b,
-            _ => Between::assumed(judged.scatter),
+            _ => Between::assumed(statistic.scatter),
         }
     }
 }

@@ -11,8 +11,8 @@ mod whole;
 use serde_json::{Value, json};
 
 use super::{
-    Comparison, Finding, History, How, Judge, Line, Pair, Pairing, Side, compare, match_cases,
-    reference, steady, whole,
+    CompareOptions, Comparison, Finding, History, Line, Pair, Pairing, Side, StatisticChoice,
+    compare, match_cases, reference, steady, whole,
 };
 use chronoscope_run::{CaseResult, Context, Run, SeriesResult, Status, sample};
 
@@ -76,8 +76,8 @@ fn judged(
     history: &History,
     conditions: &[String],
 ) -> Vec<Line> {
-    let judge = &Judge::read(statistics).unwrap();
-    let how = How {
+    let judge = &StatisticChoice::read(statistics).unwrap();
+    let options = CompareOptions {
         interleaved,
         threshold: 0.05,
         judge,
@@ -86,7 +86,7 @@ fn judged(
         look: None,
         in_turn: &in_turn,
     };
-    compare(&[Pair { label: "l".to_owned(), a, b }], &how)
+    compare(&[Pair { label: "l".to_owned(), a, b }], &options)
 }
 
 /// Compares A with a B that is `scale` times as slow, and expects one line.

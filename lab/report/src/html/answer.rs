@@ -37,7 +37,7 @@ const BESIDE: usize = 6;
 /// The bars of a distribution in a decade.
 const BARS: usize = 10;
 
-/// The title of a run's page, and its first screen.
+/// The title of a run's page, and the first screen.
 pub fn answer(run: &Run) -> (String, Markup) {
     let answer = Answer::of(run);
     let body = html! {
@@ -185,7 +185,7 @@ fn beside(run: &Run) -> Markup {
     }
 }
 
-/// The name of a limit: that of the row of its case, or else experiment, label and statistic.
+/// The name of a limit: the name of its case's row, or else experiment, label and statistic.
 fn name_of(run: &Run, one: &Limited<'_>) -> String {
     let rules = rules(run);
     let is_it = |pick: &&Pick| {
@@ -273,7 +273,7 @@ impl Axis {
         if high - low > 2.0 {
             return Some(Self { unit, low, high });
         }
-        // An axis of so few decades ends at the next 1, 2 or 5.
+        // An axis of two decades or fewer ends at the next 1, 2 or 5.
         let round = |value: f64, up: bool| {
             let steps = [0.0, 2_f64.log10(), 5_f64.log10(), 1.0];
             let (whole, part) = (value.floor(), value - value.floor());

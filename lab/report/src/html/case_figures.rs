@@ -7,7 +7,7 @@ use super::{
     frame::{Axis, Label, RIGHT, ROWS_LEFT, ROWS_X, draw_rows},
     panel::{Panel, Subject},
     scale::Scale,
-    text::joined,
+    text::{common_words, joined, unique},
 };
 use chronoscope_run::{CaseResult, Domain, FigureResult, Published, label::Part};
 use chronoscope_units::{OneLine, show};
@@ -51,20 +51,12 @@ pub fn charts(experiment: &str, subjects: &[Subject<'_>]) -> Vec<Figure> {
         .flat_map(|subject| subject.run.cases.iter().map(|case| (subject.name.as_str(), case)))
         .filter(|(_, case)| case.experiment == experiment && case.is_proven())
         .collect();
-    let mut names: Vec<&str> = Vec::new();
-    for (_, case) in &cases {
-        let requested = case
-            .published
-            .iter()
-            .map(|figure| &figure.statistic)
-            .chain(case.limits.iter().map(|limit| &limit.statistic));
-        for name in requested.filter(|name| case.figure(name).is_some()) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-    }
-    names.into_iter().flat_map(|name| charts_of(experiment, &cases, name)).collect()
+    let requested = cases.iter().flat_map(|(_, case)| {
+        let published = case.published.iter().map(|figure| &figure.statistic);
+        let limits = case.limits.iter().map(|limit| &limit.statistic);
+        published.chain(limits).filter(|name| case.figure(name).is_some())
+    });
+    unique(requested).into_iter().flat_map(|name| charts_of(experiment, &cases, name)).collect()
 }
 
 fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> Vec<Figure> {
@@ -78,18 +70,11 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
         let words = words.into_iter().chain(case.label.parts().map(Part::text));
         words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let common: Vec<String> = match measured.split_first() {
-        Some((first, rest)) if !rest.is_empty() => words(first)
-            .into_iter()
-            .filter(|word| rest.iter().all(|other| words(other).contains(word)))
-            .collect(),
-        _ => Vec::new(),
-    };
+    let words: Vec<Vec<String>> = measured.iter().map(words).collect();
+    let common = common_words(&words);
     let mut rows: Vec<Row<'_>> = Vec::new();
-    for (index, one) in measured.iter().enumerate() {
-        let (_, case, figure) = one;
-        let own: Vec<String> =
-            words(one).into_iter().filter(|word| !common.contains(word)).collect();
+    for (index, ((_, case, figure), mut own)) in measured.iter().zip(words).enumerate() {
+        own.retain(|word| !common.contains(word));
         let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
         rows.push(Row::Measured { name, figure, limits: limits(case, number) });
         // A published figure follows the last of the consecutive cases that it applies to.
@@ -179,9 +164,7 @@ fn figure(
                 svg.mark(3, "hollow", [scale.at(figure.value), middle], &tip);
                 let note =
                     format!("◇ published: {}", joined(&[figure.source.as_str(), &figure.note]));
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+                notes.push(note);
             }
         }
         top += label.height();
@@ -201,7 +184,7 @@ fn figure(
         title,
         facts: joined(&[Panel::clocks(measured.iter().map(|(_, case, _)| *case)), repetitions]),
         svg: svg.finish(number),
-        notes,
+        notes: unique(notes),
         header: vec!["case", "value"],
         rows: table,
         ..Figure::default()

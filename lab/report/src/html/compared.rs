@@ -1,5 +1,5 @@
 //! The first screen of a comparison's page: the finding as its title, one picture, the table of
-//! what was judged. One series is drawn rank by rank; several as bars with their intervals.
+//! judged statistics. One series is drawn rank by rank; several as bars with their intervals.
 
 use maud::{Markup, html};
 
@@ -22,7 +22,7 @@ const BARS: usize = 12;
 /// The width in pixels of the picture on a phone, where ticks of an axis must not touch.
 const NARROW: f64 = 270.0;
 
-/// The title of a comparison's page, and its first screen.
+/// The title of a comparison's page, and the first screen.
 pub fn answer(comparison: &Comparison) -> (String, Markup) {
     let compared = Compared::of(comparison);
     let picture = match comparison.lines.as_slice() {
@@ -318,7 +318,7 @@ fn headline(line: &Line) -> Option<&StatisticLine> {
     changed.max_by(|one, other| reach(one).total_cmp(&reach(other))).or(line.statistics.first())
 }
 
-/// A series with the statistic that stands for it, and the ratio of that.
+/// A series, the statistic that stands for it, and the statistic's ratio.
 type Bar<'a> = (&'a Line, &'a StatisticLine, f64);
 
 /// Bars of ratios with their intervals: one a series, sorted; those that are equal or undecided are

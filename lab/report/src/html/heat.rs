@@ -4,6 +4,7 @@ use super::{
     figure::Figure,
     panel::{AxisUnit, Entry, Panel},
     svg::{Anchor, Svg, WIDTH, fit},
+    text::unique,
 };
 use chronoscope_run::Unit;
 use chronoscope_units::{digits, show};
@@ -17,17 +18,12 @@ const ROW: f64 = 34.0;
 
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let entries: Vec<&Entry<'_>> = panel.measured().collect();
-    let (mut loads, mut targets): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for entry in &entries {
-        let Some(load) = entry.case.parameters.get(PARAMETER) else { return Vec::new() };
-        for (value, known) in
-            [(load.as_str(), &mut loads), (entry.case.target.as_str(), &mut targets)]
-        {
-            if !known.contains(&value) {
-                known.push(value);
-            }
-        }
-    }
+    let loads = entries.iter().map(|entry| entry.case.parameters.get(PARAMETER));
+    let Some(loads) = loads.map(|load| Some(load?.as_str())).collect::<Option<Vec<&str>>>() else {
+        return Vec::new();
+    };
+    let (loads, targets) =
+        (unique(loads), unique(entries.iter().map(|entry| entry.case.target.as_str())));
     if loads.len() < 2 || targets.len() < 2 {
         return Vec::new();
     }

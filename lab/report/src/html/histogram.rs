@@ -8,6 +8,7 @@ use super::{
     panel::{Entry, Panel, worst},
     scale::Scale,
     svg::{Anchor, fit},
+    text::unique,
 };
 use chronoscope_run::SeriesResult;
 use chronoscope_units::show;
@@ -85,10 +86,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
         svg.line("axis", [LEFT, foot], [RIGHT, foot]);
         if let Some(deadline) = series.deadline.filter(|one| (x.low..=x.high).contains(one)) {
             svg.line("limit", [x.at(deadline), foot - BARS], [x.at(deadline), foot]);
-            let note = "┃ the deadline".to_owned();
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+            notes.push("┃ the deadline".to_owned());
         }
         let mut row = vec![name.clone(), series.summary.count.to_string()];
         for (name, shape, class) in MARKS {
@@ -111,7 +109,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>]) -> Figure {
         title: format!("{}: distribution", panel.experiment),
         facts: panel.facts(entries),
         svg: svg.finish(&format!("Distributions of {}", panel.experiment)),
-        notes,
+        notes: unique(notes),
         header: vec!["case", "n", "p50", "p99", "max"],
         rows,
         ..Figure::default()

@@ -2,6 +2,9 @@
 //!
 //! The page is self-contained: it loads no script, style, font or picture, and its content security
 //! policy forbids it to.
+//!
+//! Functions return [`Markup`], in which text is escaped by its type. Only the style and the script
+//! of the page are put in as they are; nothing of a run is.
 
 mod answer;
 mod case_figures;
@@ -46,7 +49,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use self::{
     panel::Subject,
-    text::{clean, joined},
+    text::{clean, joined, unique},
 };
 use crate::table::conditions;
 use chronoscope_run::{Run, Status};
@@ -58,12 +61,8 @@ const SCRIPT: &str = include_str!("page.js");
 pub fn render(runs: &[(String, &Run)]) -> String {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name: brief(name).to_owned(), run }).collect();
-    let mut experiments: Vec<&str> = Vec::new();
-    for case in subjects.iter().flat_map(|subject| &subject.run.cases) {
-        if !experiments.contains(&case.experiment.as_str()) {
-            experiments.push(&case.experiment);
-        }
-    }
+    let cases = subjects.iter().flat_map(|subject| &subject.run.cases);
+    let experiments = unique(cases.map(|case| case.experiment.as_str()));
     if let [(_, run)] = runs {
         return of_one(run, &subjects, &experiments);
     }

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{frame::number, text::joined};
+use super::{
+    frame::number,
+    text::{common_words, joined},
+};
 use chronoscope_run::{
     CaseResult, Domain, Instrument, Published, Role, Run, SeriesResult, Statistic, Unit,
 };
@@ -114,14 +117,9 @@ impl<'a> Panel<'a> {
         if words.iter().collect::<BTreeSet<_>>().len() < words.len() {
             words = self.entries.iter().map(|entry| self::words(entry, true)).collect();
         }
-        let common: BTreeSet<&String> = match words.split_first() {
-            Some((first, rest)) if !rest.is_empty() => {
-                first.iter().filter(|word| rest.iter().all(|other| other.contains(word))).collect()
-            }
-            _ => BTreeSet::new(),
-        };
+        let common = common_words(&words);
         let alone = words.len() == 1;
-        for (entry, mut own) in self.entries.iter_mut().zip(words.clone()) {
+        for (entry, mut own) in self.entries.iter_mut().zip(words) {
             if alone {
                 own = vec![entry.subject.to_owned(), entry.case.target.to_string()];
                 own.retain(|word| !word.is_empty());

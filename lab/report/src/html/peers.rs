@@ -25,7 +25,7 @@ pub fn section(name: &str, run: &Run) -> Markup {
     html! {
         @if !run.peers.is_empty() {
             section.peers {
-                h2 { "Peers" @if !name.is_empty() { " · " (name) } }
+                h2 { (joined(&["Peers", name])) }
                 div.charts {
                     @for figure in ratio::figures(&heading, &ratios) { (figure.html()) }
                 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::{
     plot::{bar, dot, label, line, plot, ratio_labels, tick},
     scale::Scale,
-    text,
+    text::{self, unique},
 };
 use crate::{
     answer::list::List, answer::list::ListRow, answer::picture::Curve, answer::picture::Stacked,
@@ -200,7 +200,7 @@ fn names(curves: &[Curve], places: &[Vec<(f64, f64)>]) -> Markup {
             let is_near = |(other, left, top): &&(usize, f64, f64)| {
                 *other != index && (left - x).abs() < 8.0 && (top - y).abs() < 8.0
             };
-            // Beside a crossing, a name could be that of either curve.
+            // Beside a crossing, a name could belong to either curve.
             let crossing = if dots.iter().any(|dot| is_near(&dot)) { 4 } else { 0 };
             let (above, below, beside) = (y - LETTER[1] - 7.0, y + 7.0, y - LETTER[1] / 2.0);
             let (middle, before, after) = (x - wide / 2.0, x - wide - 8.0, x + 8.0);
@@ -240,16 +240,11 @@ fn names(curves: &[Curve], places: &[Vec<(f64, f64)>]) -> Markup {
     html! { @for label in labels { (label) } }
 }
 
-/// Bars of a hundred percent, each divided into its parts; the share of the last part is in
-/// question.
+/// Bars of a hundred percent, each divided into its parts, with the share of the last part in words.
 fn stack(bars: &[Stacked], name: &str, note: &str) -> Markup {
-    let last = bars[0].parts.last().map_or("", |part| &part.0);
-    let mut kinds: Vec<&str> = Vec::new();
-    for part in bars.iter().flat_map(|bar| &bar.parts) {
-        if part.0 != last && !kinds.contains(&&*part.0) {
-            kinds.push(&part.0);
-        }
-    }
+    let last = bars[0].parts.last().map_or("", |part| part.0.as_str());
+    let names = bars.iter().flat_map(|bar| &bar.parts).map(|part| part.0.as_str());
+    let mut kinds = unique(names.filter(|name| *name != last));
     kinds.push(last);
     let class = |name: &str| match kinds.iter().position(|kind| *kind == name) {
         Some(index) if index + 1 < kinds.len() => ["p0", "p1", "p2"][index.min(2)],
@@ -368,15 +363,15 @@ pub fn folded(rows: &[Markup]) -> Markup {
     }
 }
 
-/// The switch with which a phone shows further rows: those that follow it, `of` these kinds.
-pub fn switch(count: usize, of: &str) -> Markup {
+/// The switch with which a phone shows the `count` rows after it. `kinds` follows the number.
+pub fn switch(count: usize, kinds: &str) -> Markup {
     html! {
         input.vh type="checkbox" id="more";
-        label.unfold for="more" { (count) " more" (of) }
+        label.unfold for="more" { (count) " more" (kinds) }
     }
 }
 
-/// The number of rows for which the first screen has no room.
+/// The line on `count` rows for which the first screen has no room; nothing for 0.
 pub fn left_out(count: usize) -> Markup {
     html! { @if count > 0 { p.cap { (count) " more in all series, below" } } }
 }

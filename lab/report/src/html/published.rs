@@ -1,9 +1,9 @@
-//! The table of all published figures next to the measured ones, including those of other clocks,
+//! The table of all published figures next to the measured ones. It has figures of other clocks too,
 //! which no chart shows.
 
 use maud::{Markup, html};
 
-use super::text::{grouped, wide};
+use super::text::{grouped, joined, wide};
 use crate::{table::published::Sources, table::published::sources};
 use chronoscope_run::Run;
 
@@ -22,7 +22,7 @@ pub fn section(name: &str, run: &Run) -> Markup {
     html! {
         @if !sources.is_empty() {
             section.published {
-                h2 { "Published figures" @if !name.is_empty() { " · " (name) } }
+                h2 { (joined(&["Published figures", name])) }
                 p { "They were measured on other machines: compare shapes, not sizes." }
                 (wide("", &["source and case", "statistic", "measured here", "published"], &rows))
                 @for (index, note) in notes.iter().enumerate() {

@@ -12,6 +12,7 @@ use super::{
     scale::Scale,
     svg::{Anchor, Svg, fit},
     sweep,
+    text::unique,
 };
 use chronoscope_run::Unit;
 use chronoscope_units::{digits, show};
@@ -87,10 +88,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
                     limited.extend(limits(entry, panel).iter().map(|limit| limit.0))
                 }
                 Kind::Published { note, .. } => {
-                    let note = format!("◇ published: {note}");
-                    if !notes.contains(&note) {
-                        notes.push(note);
-                    }
+                    notes.push(format!("◇ published: {note}"));
                 }
             }
             top += label.height();
@@ -116,7 +114,7 @@ fn figure(panel: &Panel<'_>, page: &[&Row<'_, '_>], scale: &Scale, part: &str) -
         ),
         facts: panel.facts(&measured),
         svg: svg.finish(&format!("{} side by side", panel.experiment)),
-        notes,
+        notes: unique(notes),
         header: vec!["of", "case", "value"],
         rows: table,
         ..Figure::default()

@@ -25,7 +25,7 @@ pub struct Row<'p, 'a> {
     /// The label common to rows that are directly comparable; empty without groups.
     pub group: String,
     pub name: String,
-    /// The row starts a new group, even if the label is that of the previous row.
+    /// The row starts a new group, even if the previous row has the same label.
     starts_group: bool,
     pub kind: Kind<'p, 'a>,
 }
@@ -40,8 +40,8 @@ pub enum Kind<'p, 'a> {
     },
 }
 
-/// The rows of all entries: those of a group are consecutive, followed by the group's published
-/// figures, without duplicates.
+/// The rows of all entries. A group's rows are consecutive, followed by its published figures, without
+/// duplicates.
 pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<'p, 'a>> {
     let targets: BTreeSet<&str> = entries.iter().map(|entry| entry.case.target.as_str()).collect();
     let group = |entry: &Entry<'_>| {

@@ -80,7 +80,7 @@ impl Scale {
         };
         match decades {
             small if small < 0.8 => {
-                // The span is too small for 1, 2, 5: ticks are those of a linear scale.
+                // The span is too small for 1, 2, 5: it has the ticks of a linear scale.
                 let step = step(self.low, self.high);
                 let first = (self.low / step).ceil() as i64;
                 (first..)
@@ -95,8 +95,8 @@ impl Scale {
     }
 }
 
-/// The position of a share of samples on an axis of the tail: −log₁₀(1 − share), so 1 for p90 and 2 for
-/// p99. Each step holds a tenth of the samples of the one before it.
+/// The position of a share of samples on an axis of the tail: −log₁₀(1 − share), so 1 for p90 and
+/// 2 for p99. Each step holds a tenth of the samples of the one before it.
 pub fn tail(share: f64) -> f64 {
     -(1.0 - share).log10()
 }

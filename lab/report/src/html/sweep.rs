@@ -9,7 +9,7 @@ use super::{
     panel::{Entry, Panel, applies_to, comparable_value, value_of},
     scale::Scale,
     svg::{Anchor, Svg},
-    text::joined,
+    text::{common_words, joined},
 };
 use chronoscope_run::{Published, Role, SeriesResult};
 use chronoscope_units::show;
@@ -223,8 +223,7 @@ fn figure(
     let room = if curves.is_empty() { 0.0 } else { 12.0 };
     let x = Scale::fitting(xs.iter().copied(), [X[0], X[1] - room]);
     let mut svg = draw(&axis(x, parameter), &Axis::new(y, &panel.beyond(&what), panel.unit.name()));
-    let mut common = if lines.len() > 1 { lines[0].words.clone() } else { Vec::new() };
-    common.retain(|word| lines.iter().all(|line| line.words.contains(word)));
+    let common = common_words(&lines.iter().map(|line| line.words.clone()).collect::<Vec<_>>());
     let own = |line: &Line<'_, '_>| {
         joined(&line.words.iter().filter(|word| !common.contains(word)).collect::<Vec<_>>())
     };

@@ -9,7 +9,7 @@ use super::{
     heading, page,
     scale::{Scale, times},
     svg::Svg,
-    text::wide,
+    text::{unique, wide},
 };
 use crate::{history::labels, history::least_reach};
 use chronoscope_run::history::CaseRow;
@@ -105,7 +105,7 @@ fn machine(row: &CaseRow) -> &str {
     if row.machine.is_empty() { &row.host } else { &row.machine }
 }
 
-/// The label of each case by its key. Cases of one experiment are told apart.
+/// The label of each case by its key. Labels distinguish the cases of an experiment.
 fn labels_of(rows: &[CaseRow]) -> HashMap<&str, String> {
     let mut experiments: BTreeMap<&str, Vec<&CaseRow>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -255,12 +255,6 @@ fn case(line: &Line<'_>) -> String {
 
 /// The lines of each experiment, one below the other.
 fn sections(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
-    let mut experiments: Vec<&str> = Vec::new();
-    for line in lines {
-        if !experiments.contains(&line.experiment) {
-            experiments.push(line.experiment);
-        }
-    }
     let rows = |experiment: &str| {
         html! {
             @for line in lines.iter().filter(|line| line.experiment == experiment) {
@@ -274,7 +268,7 @@ fn sections(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
             "Each line has a scale of its own. Band: where the next run is expected; ▲: a run outside \
              of the band of those before it; ◆: the first run of a new level."
         }
-        @for experiment in experiments {
+        @for experiment in unique(lines.iter().map(|line| line.experiment)) {
             section.team id=(experiment) {
                 h2 { (experiment) }
                 (wide("figures team", &head, &rows(experiment)))
@@ -428,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn two_machines_of_one_name_are_told() {
+    fn two_hosts_of_one_machine_are_reported() {
         let mut rows = rows();
         rows.iter_mut().for_each(|row| row.machine = "desk".into());
         let text = render(&rows, "", &|_| false);

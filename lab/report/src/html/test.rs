@@ -442,8 +442,9 @@ fn compared(b_name: &str) -> comparison::Comparison {
     let (a, b) = (sample::run(), sample::full());
     let alike = comparison::Pairing::Alike;
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, &alike, |_| true);
-    let (judge, history) = (&comparison::Judge::default(), &comparison::History::default());
-    let how = comparison::How {
+    let (judge, history) =
+        (&comparison::StatisticChoice::default(), &comparison::History::default());
+    let options = comparison::CompareOptions {
         interleaved: false,
         threshold: 0.05,
         judge,
@@ -452,9 +453,9 @@ fn compared(b_name: &str) -> comparison::Comparison {
         look: None,
         in_turn: &|_, _| None,
     };
-    let lines = comparison::compare(&pairs, &how);
+    let lines = comparison::compare(&pairs, &options);
     let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };
-    let comparison = comparison::Comparison::new([side("<a>"), side(b_name)], &how, lines);
+    let comparison = comparison::Comparison::new([side("<a>"), side(b_name)], &options, lines);
     comparison::Comparison { only_in_a, only_in_b, notes: vec!["<note>".to_owned()], ..comparison }
         .concluded(false)
 }

@@ -71,6 +71,26 @@ pub fn joined<S: AsRef<str>>(items: &[S]) -> String {
     items.join(" · ")
 }
 
+/// The items without repetitions, in the order in which each comes first.
+pub fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    for item in items {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+    }
+    known
+}
+
+/// The words common to all names, in the order of the first; none for a name that stands alone.
+pub fn common_words(names: &[Vec<String>]) -> Vec<String> {
+    let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return Vec::new();
+    };
+    let is_common = |word: &&String| rest.iter().all(|other| other.contains(word));
+    first.iter().filter(is_common).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

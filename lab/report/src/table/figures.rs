@@ -5,7 +5,7 @@ use chronoscope_suite::experiments;
 use super::{Group, INTERVAL, WIDTH};
 use crate::{Paint, text_table::Side, text_table::TextTable, text_table::wrap};
 use chronoscope_run::{
-    Agreement, Alternation, CaseResult, Domain, Role, Run, SeriesResult, Statistic, Unit,
+    Alternation, CaseResult, Domain, Precision, Role, Run, SeriesResult, Statistic, Unit,
 };
 use chronoscope_statistics::{Basis, Slope, bursts, chance_of_new_maximum, median};
 use chronoscope_units::{digits, show, show_between, show_range, show_two};
@@ -215,12 +215,12 @@ impl Rows<'_> {
 /// for one with an interval, `20–48 µs`. `None` if the series has too few samples for it.
 pub(crate) fn figure(series: &SeriesResult, statistic: &Statistic, unit: &str) -> Option<String> {
     let value = statistic.of_series(series)?;
-    Some(match series.agreement(statistic) {
-        Agreement::Full => show(value, unit),
-        Agreement::Range { low, high } if statistic.interval.is_some() => {
+    Some(match series.precision(statistic) {
+        Precision::Full => show(value, unit),
+        Precision::Range { low, high } if statistic.interval.is_some() => {
             show_between(low, high, unit)
         }
-        Agreement::Range { .. } | Agreement::Two => show_two(value, unit),
+        Precision::Range { .. } | Precision::Two => show_two(value, unit),
     })
 }
 

@@ -73,13 +73,13 @@ impl Record {
         let mut lost = Vec::new();
         for entry in entries {
             let path = entry.with_context(unreadable)?.path();
-            lost.extend(Self::of(&path).with_context(unreadable)?);
+            lost.extend(Self::read(&path).with_context(unreadable)?);
         }
         Ok(lost)
     }
 
     /// The note at `path`; `None` if its process lives, or has just removed it.
-    fn of(path: &Path) -> Result<Option<Self>> {
+    fn read(path: &Path) -> Result<Option<Self>> {
         let Some(token) = path.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
         let Some(file) = File::open(path).ok().filter(|_| is_token(token) && path.is_file()) else {
             return Ok(None);
@@ -88,7 +88,7 @@ impl Record {
             return Ok(None);
         }
         // A note that is no text has lost its coordinator's address: no coordinator has this one, so
-        // the note is kept and told, and stops nothing.
+        // the note is kept and reported, and stops nothing.
         let coordinator = String::from_utf8_lossy(&fs::read(path)?).into_owned();
         Ok(Some(Self { token: token.to_owned(), coordinator, path: path.to_owned(), _lock: file }))
     }

@@ -43,14 +43,16 @@ pub fn allocated(text: &str) -> Option<String> {
 
 /// The resources of a locked place.
 #[derive(Debug, PartialEq)]
-pub struct Shown {
+pub struct Resources {
+    /// The serial line of the board.
     pub line: Address,
+    /// The rate of the line in bits a second, if the place has one.
     pub baud: Option<u32>,
-    /// The place has a switch for the board's power.
+    /// Whether the place has a switch for the board's power.
     pub has_power: bool,
 }
 
-impl Shown {
+impl Resources {
     /// Reads the output of `labgrid-client show` for a locked place.
     ///
     /// # Errors
@@ -68,7 +70,7 @@ impl Shown {
         let (host, port) =
             host.zip(port).context("its serial line is not offered on the network")?;
         let scheme = if field(serial, "protocol") == Some("raw") { "tcp" } else { "rfc2217" };
-        // An IPv6 address stands in brackets.
+        // An IPv6 address is written in brackets.
         let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         Ok(Self {
             line: format!("{scheme}://{host}:{port}").parse()?,
@@ -135,12 +137,12 @@ Acquired resource 'RawSerialPort' (lab1/g1/NetworkSerialPort/RawSerialPort):
 
     #[test]
     fn the_line_and_the_power_switch_are_found() {
-        let shown = Shown::parse(SHOWN).unwrap();
+        let shown = Resources::parse(SHOWN).unwrap();
         assert_eq!(shown.line.to_string(), "rfc2217://lab1:50501");
         assert_eq!((shown.baud, shown.has_power), (Some(115_200), true));
         let away = SHOWN
             .replace("'avail': True,\n   'cls': 'NetworkS", "'avail': False,\n   'cls': 'NetworkS");
-        let why = |text: &str| Shown::parse(text).unwrap_err().to_string();
+        let why = |text: &str| Resources::parse(text).unwrap_err().to_string();
         assert_eq!(why(&away), "its serial line is off line");
         assert_eq!(why("Place 'a':\n"), "it has no serial line on line");
         assert!(!why(&SHOWN.replace("'port': 50501", "'port': None")).is_empty());

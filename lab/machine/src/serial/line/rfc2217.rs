@@ -25,7 +25,7 @@ const SET_CONTROL: u8 = 5;
 const PURGE: u8 = 12;
 const ANSWER: u8 = 100;
 
-/// The most bytes of an option's parameters that are kept; those of all that is asked fit.
+/// The most bytes of an option's parameters that are kept. The answers to all requests fit.
 const MAX_PARAMETERS: usize = 16;
 
 /// The client's side of a connection.

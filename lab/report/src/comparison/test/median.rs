@@ -31,8 +31,8 @@ fn a_line_has_the_nominal_part_of_its_values() {
 fn the_threshold_is_the_caller_s() {
     let found = |scale: f64, threshold: f64| {
         let (a, b) = (case(A, 1.0, &vec![]), case(B, scale, &vec![]));
-        let (judge, history) = (&Judge::default(), &quiet());
-        let how = How {
+        let (judge, history) = (&StatisticChoice::default(), &quiet());
+        let options = CompareOptions {
             interleaved: false,
             threshold,
             judge,
@@ -41,7 +41,7 @@ fn the_threshold_is_the_caller_s() {
             look: None,
             in_turn: &|_, _| None,
         };
-        compare(&[Pair { label: String::new(), a: &a, b: &b }], &how)[0].finding
+        compare(&[Pair { label: String::new(), a: &a, b: &b }], &options)[0].finding
     };
     assert_eq!(found(1.2, 0.25), Finding::Pass);
     assert_eq!(found(1.2, 0.15), Finding::Regression);

@@ -116,9 +116,9 @@ fn line(finding: Finding, sentence: &str, reason: Option<&str>) -> Line {
 }
 
 fn answer_of(lines: Vec<Line>, only_in_a: &[&str]) -> String {
-    let judge = &Judge::default();
+    let judge = &StatisticChoice::default();
     let history = &History::default();
-    let how = How {
+    let options = CompareOptions {
         interleaved: true,
         threshold: 0.05,
         judge,
@@ -128,7 +128,7 @@ fn answer_of(lines: Vec<Line>, only_in_a: &[&str]) -> String {
         in_turn: &|_, _| None,
     };
     let side = |name: &str| Side { name: name.into(), context: Context::default() };
-    let mut comparison = Comparison::new([side("a"), side("b")], &how, lines);
+    let mut comparison = Comparison::new([side("a"), side("b")], &options, lines);
     comparison.only_in_a = only_in_a.iter().map(|key| (*key).to_owned()).collect();
     answer(&comparison.concluded(false))
 }

@@ -4,8 +4,8 @@ use super::*;
 
 /// The whole comparison of one pair.
 fn compared(a: &CaseResult, b: &CaseResult, statistics: &[&str]) -> Comparison {
-    let (judge, history) = (&Judge::read(statistics).unwrap(), &quiet());
-    let how = How {
+    let (judge, history) = (&StatisticChoice::read(statistics).unwrap(), &quiet());
+    let options = CompareOptions {
         interleaved: false,
         threshold: 0.05,
         judge,
@@ -15,8 +15,8 @@ fn compared(a: &CaseResult, b: &CaseResult, statistics: &[&str]) -> Comparison {
         in_turn: &|_, _| None,
     };
     let side = |name: &str| Side { name: name.into(), context: Context::default() };
-    let lines = compare(&[Pair { label: "load=mmap".to_owned(), a, b }], &how);
-    Comparison::new([side("A"), side("B")], &how, lines).concluded(false)
+    let lines = compare(&[Pair { label: "load=mmap".to_owned(), a, b }], &options);
+    Comparison::new([side("A"), side("B")], &options, lines).concluded(false)
 }
 
 /// PREEMPT_RT against full preemption, in instructions of a guest: 1 repetition of 400 samples.

@@ -60,8 +60,8 @@ fn the_words_of_an_open_comparison_depend_on_strictness() {
     let wide = case(B, 1.03, &vec![medians(B.map(|one| 1.03 + (one - 1.0) * 20.0))]);
     let of = |strict: bool| {
         let a = case(A, 1.0, &vec![]);
-        let judge = &Judge::default();
-        let how = How {
+        let judge = &StatisticChoice::default();
+        let options = CompareOptions {
             interleaved: true,
             threshold: 0.05,
             judge,
@@ -70,9 +70,9 @@ fn the_words_of_an_open_comparison_depend_on_strictness() {
             look: None,
             in_turn: &|_, _| None,
         };
-        let lines = compare(&[Pair { label: String::new(), a: &a, b: &wide }], &how);
+        let lines = compare(&[Pair { label: String::new(), a: &a, b: &wide }], &options);
         let side = |name: &str| Side { name: name.into(), context: Context::default() };
-        Comparison::new([side("a"), side("b")], &how, lines).concluded(strict)
+        Comparison::new([side("a"), side("b")], &options, lines).concluded(strict)
     };
     let (usual, strict) = (of(false), of(true));
     assert_eq!((usual.finding, strict.finding), (Finding::NoRegressionShown, usual.finding));

@@ -1,4 +1,4 @@
-//! The statistics that a comparison can judge, and which of them it judges.
+//! The statistics that a comparison can judge, and the choice of those that it judges.
 
 use anyhow::{Result, bail};
 
@@ -8,14 +8,14 @@ use chronoscope_units::{OneLine, words::nearest};
 
 /// A statistic of repetitions that a comparison can judge.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged {
+pub struct ComparedStatistic {
     /// The name in `--judge`, in JSON and in a baseline.
     pub name: &'static str,
     /// The place in a distribution, for sentences.
     pub at: &'static str,
     /// The value of a repetition. `None` if the repetition has too few samples.
     pub of: fn(&Repetition) -> Option<f64>,
-    /// Judged without being named, if every repetition has it.
+    /// ComparedStatistic without being named, if every repetition has it.
     usual: Usual,
     /// The exact figure of several repetitions.
     exact: fn(&[f64]) -> Option<f64>,
@@ -33,13 +33,13 @@ enum Usual {
 }
 
 /// The statistics in the order of rows and sentences.
-pub const JUDGED: &[Judged] = &[
-    Judged::new("min", "at best", Usual::Never, |one| known(one.min)).exactly(least),
-    Judged::new("p50", "at the median", Usual::Always, |one| known(one.p50)).central(),
-    Judged::new("mean", "on average", Usual::Never, |one| known(one.mean)).central(),
-    Judged::new("p99", "at p99", Usual::Always, |one| one.p99),
-    Judged::new("p99.9", "at p99.9", Usual::Always, |one| one.p999),
-    Judged::new("max", "at worst", Usual::Exact, |one| known(one.max)).exactly(greatest),
+pub const COMPARED_STATISTICS: &[ComparedStatistic] = &[
+    ComparedStatistic::new("min", "at best", Usual::Never, |one| known(one.min)).exactly(least),
+    ComparedStatistic::new("p50", "at the median", Usual::Always, |one| known(one.p50)).central(),
+    ComparedStatistic::new("mean", "on average", Usual::Never, |one| known(one.mean)).central(),
+    ComparedStatistic::new("p99", "at p99", Usual::Always, |one| one.p99),
+    ComparedStatistic::new("p99.9", "at p99.9", Usual::Always, |one| one.p999),
+    ComparedStatistic::new("max", "at worst", Usual::Exact, |one| known(one.max)).exactly(greatest),
 ];
 
 /// A baseline has no value for a statistic that it does not keep.
@@ -55,7 +55,7 @@ fn greatest(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
-impl Judged {
+impl ComparedStatistic {
     const fn new(
         name: &'static str,
         at: &'static str,
@@ -73,9 +73,9 @@ impl Judged {
         Self { exact, ..self }
     }
 
-    /// The statistic of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        JUDGED.iter().find(|judged| judged.name == name)
+    /// The statistic with a name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        COMPARED_STATISTICS.iter().find(|statistic| statistic.name == name)
     }
 
     /// The value of each repetition. `None` if one lacks it, or there is none.
@@ -102,33 +102,38 @@ impl Judged {
 
 /// The statistics to judge: those that were named, or the usual ones if none was.
 #[derive(Clone, Debug, Default)]
-pub struct Judge(Vec<&'static Judged>);
+pub struct StatisticChoice(Vec<&'static ComparedStatistic>);
 
-impl Judge {
+impl StatisticChoice {
     /// Reads names of statistics.
     ///
     /// # Errors
     /// There is no statistic of that name; the message has all.
     pub fn read<T: AsRef<str>>(names: &[T]) -> Result<Self> {
-        let mut named = Vec::new();
+        let mut chosen = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
-            let all = || JUDGED.iter().map(|judged| judged.name);
-            let Some(judged) = Judged::named(name) else {
+            let all = || COMPARED_STATISTICS.iter().map(|statistic| statistic.name);
+            let Some(statistic) = ComparedStatistic::find(name) else {
                 bail!("no statistic `{name}` can be judged{}", nearest(name, all()));
             };
-            named.push(judged.name);
+            chosen.push(statistic.name);
         }
-        Ok(Self(JUDGED.iter().filter(|judged| named.contains(&judged.name)).collect()))
+        Ok(Self(
+            COMPARED_STATISTICS
+                .iter()
+                .filter(|statistic| chosen.contains(&statistic.name))
+                .collect(),
+        ))
     }
 
-    /// The named statistics, in the order of [`JUDGED`]; empty for the usual ones.
-    pub fn named(&self) -> &[&'static Judged] {
+    /// The named statistics, in the order of [`COMPARED_STATISTICS`]; empty for the usual ones.
+    pub fn chosen(&self) -> &[&'static ComparedStatistic] {
         &self.0
     }
 
     /// The names of the named statistics.
     pub fn names(&self) -> Vec<OneLine> {
-        self.0.iter().map(|judged| judged.name.into()).collect()
+        self.0.iter().map(|statistic| statistic.name.into()).collect()
     }
 
     /// These statistics, or those of `other` if none was named.
@@ -144,21 +149,30 @@ mod tests {
     #[test]
     fn statistics_are_named_in_any_order_and_judged_in_that_of_the_table() {
         let names = |words: &[&str]| -> Vec<&str> {
-            Judge::read(words).unwrap().named().iter().map(|judged| judged.name).collect()
+            StatisticChoice::read(words)
+                .unwrap()
+                .chosen()
+                .iter()
+                .map(|statistic| statistic.name)
+                .collect()
         };
         assert_eq!(names(&["max", "p99", "max"]), ["p99", "max"]);
         assert!(names(&[]).is_empty());
-        assert_eq!(Judge::read(&["max", "p99"]).unwrap().names(), ["p99", "max"]);
-        let error = Judge::read(&["p98"]).unwrap_err().to_string();
+        assert_eq!(StatisticChoice::read(&["max", "p99"]).unwrap().names(), ["p99", "max"]);
+        let error = StatisticChoice::read(&["p98"]).unwrap_err().to_string();
         assert!(error.contains("no statistic `p98` can be judged"), "{error}");
     }
 
     #[test]
     fn extremes_of_an_exact_clock_are_those_of_all_repetitions() {
-        let of = |name: &str| Judged::named(name).unwrap().exact(&[5.0, 1.0, 7.0]);
+        let of = |name: &str| ComparedStatistic::find(name).unwrap().exact(&[5.0, 1.0, 7.0]);
         assert_eq!([of("min"), of("p50"), of("max")], [[1.0], [5.0], [7.0]]);
         let usual = |exact: bool| -> Vec<&str> {
-            JUDGED.iter().filter(|one| one.is_usual(exact)).map(|one| one.name).collect()
+            COMPARED_STATISTICS
+                .iter()
+                .filter(|one| one.is_usual(exact))
+                .map(|one| one.name)
+                .collect()
         };
         assert_eq!(usual(false), ["p50", "p99", "p99.9"]);
         assert_eq!(usual(true), ["p50", "p99", "p99.9", "max"]);

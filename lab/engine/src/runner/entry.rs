@@ -1,4 +1,4 @@
-//! The entry of a repetition on its way into a journal that other repetitions may share.
+//! The entry of a repetition under way, in a journal that other repetitions may share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,10 +6,10 @@ use crate::{journal::HELD, journal::Journal, journal::MadeForm, journal::Recorde
 
 /// The entry under way of the case at `place` in the journal's header.
 ///
-/// A repetition that runs alone writes to the journal as it goes on. One beside others is gathered
-/// in memory, and written when it has ended. One that grows beyond [`HELD`] takes the journal until
-/// its end; meanwhile the others wait at theirs.
-pub(super) struct Tape<'a, 'j> {
+/// A repetition that runs alone writes to the journal as it goes on. The entry of one that runs
+/// beside others is gathered in memory, and written when the repetition has ended. An entry that
+/// grows beyond [`HELD`] takes the journal until its end; other repetitions wait for it at theirs.
+pub(super) struct Entry<'a, 'j> {
     journal: &'a Mutex<&'j mut Journal>,
     place: usize,
     is_alone: bool,
@@ -20,13 +20,13 @@ pub(super) struct Tape<'a, 'j> {
     taken: Option<MutexGuard<'a, &'j mut Journal>>,
 }
 
-impl<'a, 'j> Tape<'a, 'j> {
-    /// The tape of a repetition beside which no other runs.
+impl<'a, 'j> Entry<'a, 'j> {
+    /// The entry of a repetition that runs alone.
     pub(super) fn alone(journal: &'a Mutex<&'j mut Journal>, place: usize) -> Self {
         Self { is_alone: true, ..Self::beside_others(journal, place) }
     }
 
-    /// The tape of a repetition beside others.
+    /// The entry of a repetition that runs beside others.
     pub(super) fn beside_others(journal: &'a Mutex<&'j mut Journal>, place: usize) -> Self {
         Self { journal, place, is_alone: false, begun: None, stream: Vec::new(), taken: None }
     }

@@ -1,5 +1,5 @@
-//! The agreement of a series' repetitions on its figures: the digits that a figure on a wall clock
-//! may claim. Figures of other clocks claim all their digits. The module formats nothing.
+//! The precision of a figure on a wall clock: the digits on which the repetitions of its series
+//! agree. Figures of other clocks claim all their digits.
 
 use crate::{Repetition, SeriesResult, Statistic, Unit};
 
@@ -17,9 +17,9 @@ const ALONE: f64 = 1.1;
 /// The fewest repetitions of which one can be named.
 const FEWEST: usize = 3;
 
-/// The form in which a figure is shown.
+/// The digits that a figure claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Agreement {
+pub enum Precision {
     /// All digits: the repetitions agree, or there is one, or the clock is exact.
     Full,
     /// Two digits.
@@ -37,20 +37,20 @@ pub enum Agreement {
 pub type Alternation = [(f64, f64); 2];
 
 impl SeriesResult {
-    /// Returns the form of a statistic, from the repetitions' figures.
-    pub fn agreement(&self, statistic: &Statistic) -> Agreement {
+    /// The precision of a statistic, from the figures that the repetitions have for it.
+    pub fn precision(&self, statistic: &Statistic) -> Precision {
         let of_repetition = statistic.headline.filter(|_| self.unit == Unit::Nanoseconds);
         let (Some(of_repetition), Some(value)) = (of_repetition, statistic.of_series(self)) else {
-            return Agreement::Full;
+            return Precision::Full;
         };
         let figures: Vec<f64> = self.by_repetition.iter().filter_map(of_repetition).collect();
         let low = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let high = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match (high - low) / 2.0 / value.abs() {
-            _ if figures.len() < 2 => Agreement::Full,
-            apart if apart > TWO_DIGITS && low >= 0.0 => Agreement::Range { low, high },
-            apart if apart > THREE_DIGITS => Agreement::Two,
-            _ => Agreement::Full,
+            _ if figures.len() < 2 => Precision::Full,
+            apart if apart > TWO_DIGITS && low >= 0.0 => Precision::Range { low, high },
+            apart if apart > THREE_DIGITS => Precision::Two,
+            _ => Precision::Full,
         }
     }
 
@@ -93,22 +93,22 @@ mod tests {
         series
     }
 
-    fn of_p50(series: &SeriesResult) -> Agreement {
-        series.agreement(Statistic::named("p50").unwrap())
+    fn of_p50(series: &SeriesResult) -> Precision {
+        series.precision(Statistic::named("p50").unwrap())
     }
 
     #[test]
     fn a_figure_has_the_digits_that_its_repetitions_agree_on() {
         let medians = [19.7e3, 27.6e3, 28.6e3, 33.7e3, 48.1e3];
-        let range = Agreement::Range { low: 19.7e3, high: 48.1e3 };
+        let range = Precision::Range { low: 19.7e3, high: 48.1e3 };
         assert_eq!(of_p50(&series(28.6e3, &medians)), range);
-        assert_eq!(of_p50(&series(29.0, &[28.0, 29.0, 30.0])), Agreement::Two);
-        assert_eq!(of_p50(&series(290.0, &[289.0, 290.0, 291.0])), Agreement::Full);
-        assert_eq!(of_p50(&series(28.6e3, &medians[..1])), Agreement::Full);
+        assert_eq!(of_p50(&series(29.0, &[28.0, 29.0, 30.0])), Precision::Two);
+        assert_eq!(of_p50(&series(290.0, &[289.0, 290.0, 291.0])), Precision::Full);
+        assert_eq!(of_p50(&series(28.6e3, &medians[..1])), Precision::Full);
         // The excess over a delay can be negative; a range of it would be hard to read.
-        assert_eq!(of_p50(&series(2.0, &[-3.0, 2.0, 4.0])), Agreement::Two);
+        assert_eq!(of_p50(&series(2.0, &[-3.0, 2.0, 4.0])), Precision::Two);
         let exact = SeriesResult { unit: Unit::Instructions, ..series(28.6e3, &medians) };
-        assert_eq!(of_p50(&exact), Agreement::Full);
+        assert_eq!(of_p50(&exact), Precision::Full);
     }
 
     #[test]
