@@ -1,6 +1,6 @@
 //! The cache of reproducible files: kernels from the network and snapshots of booted machines. The
-//! cache is in the user's cache folder and bounded in size; `chronoscope cache` lists and clears it.
-//! The module knows nothing of the entries' content.
+//! cache is in the user's cache folder and bounded in size; `chronoscope cache` lists and clears
+//! it. The module knows nothing of the entries' content.
 
 use std::{
     fs::{self, File, TryLockError},

@@ -1,5 +1,5 @@
-//! Output to the user: results on standard output, remarks on standard error, above the progress bar
-//! if there is one. The module knows lines and bytes, and nothing of their meaning.
+//! Output to the user: results on standard output, remarks on standard error, above the progress
+//! bar if there is one. The module knows lines and bytes, and nothing of their meaning.
 
 use std::{
     io::{self, BufWriter, ErrorKind, Write},

@@ -27,8 +27,8 @@ pub fn stop() -> &'static AtomicBool {
 }
 
 /// Installs the handler: the first SIGINT, SIGTERM or SIGHUP makes [`stop`] true. A second signal
-/// changes nothing; a third within 5 s of the first, or any after these 5 s, ends the program at once
-/// with the status [`INTERRUPTED`]. To be called once.
+/// changes nothing; a third within 5 s of the first, or any after these 5 s, ends the program at
+/// once with the status [`INTERRUPTED`]. To be called once.
 ///
 /// # Errors
 /// If the handler cannot be installed.

@@ -1,5 +1,5 @@
-//! A small capture in memory: its channels with all their edges, as a sink's result and as a source.
-//! Formats and the virtual analyser work on streams; the module only connects them.
+//! A small capture in memory: its channels with all their edges, as a sink's result and as a
+//! source. Formats and the virtual analyser work on streams; the module only connects them.
 
 use std::io::{Read, Write};
 

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A [`Source`] reads one format and passes edges in the order of time to a [`Sink`], so memory use
-//! is independent of the file's length. A [`Capture`] holds all edges of a small capture, such as the
-//! pins of one repetition.
+//! is independent of the file's length. A [`Capture`] holds all edges of a small capture, such as
+//! the pins of one repetition.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

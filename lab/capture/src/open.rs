@@ -23,8 +23,8 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     open_sampled(path, None)
 }
 
-/// Opens a capture as [`open`] does. `sampled` is the rate in hertz of a file without one, where the
-/// times of its samples follow from the rate: sigrok's, and a dump without a timescale.
+/// Opens a capture as [`open`] does. `sampled` is the rate in hertz of a file without one, where
+/// the times of its samples follow from the rate: sigrok's, and a dump without a timescale.
 ///
 /// # Errors
 /// As [`open`].

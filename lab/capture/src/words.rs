@@ -1,5 +1,5 @@
-//! Splits a text of any length into words, in bounded memory, and counts its lines. The module knows
-//! no meaning of a word.
+//! Splits a text of any length into words, in bounded memory, and counts its lines. The module
+//! knows no meaning of a word.
 
 use std::io::Read;
 

@@ -112,8 +112,8 @@ fn run_patiently(
 /// true. Standard input is empty.
 ///
 /// # Errors
-/// If the program cannot be started or is stopped. A failing exit status is no error: the result has
-/// the status.
+/// If the program cannot be started or is stopped. A failing exit status is no error: the result
+/// has the status.
 pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output> {
     output_with_lines(command, stop, |_| ())
 }

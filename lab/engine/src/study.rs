@@ -299,7 +299,7 @@ impl Entry {
         }
         self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
         let written =
-            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>, _>>()?;
         written.iter().try_for_each(no_image)?;
         let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
         if overrides.targets.is_empty() {

@@ -1,14 +1,29 @@
-//! The rules for the answer to a study's question. A study's file has them, and a run keeps them, so
-//! that a stored run can be answered without the file. The module writes no answer.
+//! The rules for the answer to a study's question. A study's file has them, and a run keeps them,
+//! so that a stored run can be answered without the file. The module writes no answer.
 //!
 //! Unknown keys are ignored, since a newer program may have written the run. The reader of studies
 //! refuses them.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
 use chronoscope_units::{OneLine, parse_time};
 use serde::{Deserialize, Deserializer, Serialize};
+
+/// The reason why a sentence of an answer cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// A sentence names a value that the rules do not have.
+    #[error("`{sentence}`: the answer has no value `{name}`")]
+    NoValue {
+        /// The sentence.
+        sentence: OneLine,
+        /// The name.
+        name: String,
+    },
+    /// A condition has no `<`, `>` or `=`.
+    #[error("`{0}` is no condition: write `NAME > BOUND`, `NAME < BOUND` or `NAME = NAME`")]
+    NotACondition(String),
+}
 
 /// The rules for the answer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -182,11 +197,14 @@ impl Answering {
     ///
     /// # Errors
     /// If a condition cannot be read, or a name is unknown.
-    pub fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<(), AnswerError> {
         for sentence in self.title.iter().chain(&self.also).chain(&self.next) {
             let known = |name: &str| match self.value(name) {
                 Some(_) => Ok(()),
-                None => bail!("`{}`: the answer has no value `{name}`", sentence.text),
+                None => Err(AnswerError::NoValue {
+                    sentence: sentence.text.clone(),
+                    name: name.to_owned(),
+                }),
             };
             for condition in &sentence.conditions {
                 let condition = Condition::parse(condition)?;
@@ -228,12 +246,9 @@ impl<'a> Condition<'a> {
     ///
     /// # Errors
     /// If the text has no `<`, `>` or `=`.
-    pub fn parse(text: &'a str) -> Result<Self> {
-        let Some(at) = text.find(['<', '>', '=']) else {
-            bail!(
-                "`{text}` is no condition: write `NAME > BOUND`, `NAME < BOUND` or `NAME = NAME`"
-            );
-        };
+    pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
+        let at = text.find(['<', '>', '=']);
+        let at = at.ok_or_else(|| AnswerError::NotACondition(text.to_owned()))?;
         let bound = text[at + 1..].trim();
         let number = bound.parse().or_else(|_| parse_time(bound));
         Ok(Self {

@@ -70,7 +70,8 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
-    /// Returns the key by which cases of two runs are matched: experiment, target and all parameters.
+    /// Returns the key by which cases of two runs are matched: experiment, target and all
+    /// parameters.
     pub fn key(&self) -> String {
         let parameters: Vec<_> =
             self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -103,8 +104,8 @@ impl CaseResult {
         self.series.iter().find(|control| control.role == role && control.unit == series.unit)
     }
 
-    /// Returns whether there is evidence and all of it holds. The samples of an unproven case are not
-    /// shown as figures.
+    /// Returns whether there is evidence and all of it holds. The samples of an unproven case are
+    /// not shown as figures.
     pub fn is_proven(&self) -> bool {
         !self.evidence.is_empty() && self.evidence.iter().all(|evidence| evidence.holds)
     }

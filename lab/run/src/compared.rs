@@ -1,7 +1,5 @@
 //! The statistics that a comparison can judge, and the choice of those that it judges.
 
-use anyhow::{Result, bail};
-
 use crate::Repetition;
 use chronoscope_statistics::{ASSUMED, ASSUMED_IN_TAIL, median};
 use chronoscope_units::{OneLine, words::nearest};
@@ -90,7 +88,7 @@ impl ComparedStatistic {
         (self.exact)(values).into_iter().collect()
     }
 
-    /// Whether the statistic is judged without being named.
+    /// Returns whether the statistic is judged without being named.
     pub fn is_usual(&self, exact: bool) -> bool {
         match self.usual {
             Usual::Never => false,
@@ -100,7 +98,17 @@ impl ComparedStatistic {
     }
 }
 
-/// The statistics to judge: those that were named, or the usual ones if none was.
+/// The error of a name that no comparable statistic has, with a suggestion.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no statistic `{name}` can be judged{suggestion}")]
+pub struct UnknownStatistic {
+    /// The name.
+    pub name: String,
+    /// The rest of the sentence: a similar name, or nothing.
+    pub suggestion: String,
+}
+
+/// The statistics to judge: the named ones, or the usual ones without names.
 #[derive(Clone, Debug, Default)]
 pub struct StatisticChoice(Vec<&'static ComparedStatistic>);
 
@@ -108,13 +116,14 @@ impl StatisticChoice {
     /// Reads names of statistics.
     ///
     /// # Errors
-    /// There is no statistic of that name; the message has all.
-    pub fn read<T: AsRef<str>>(names: &[T]) -> Result<Self> {
+    /// If no statistic has one of the names.
+    pub fn read<T: AsRef<str>>(names: &[T]) -> Result<Self, UnknownStatistic> {
         let mut chosen = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
             let all = || COMPARED_STATISTICS.iter().map(|statistic| statistic.name);
             let Some(statistic) = ComparedStatistic::find(name) else {
-                bail!("no statistic `{name}` can be judged{}", nearest(name, all()));
+                let suggestion = nearest(name, all());
+                return Err(UnknownStatistic { name: name.to_owned(), suggestion });
             };
             chosen.push(statistic.name);
         }
@@ -136,7 +145,7 @@ impl StatisticChoice {
         self.0.iter().map(|statistic| statistic.name.into()).collect()
     }
 
-    /// These statistics, or those of `other` if none was named.
+    /// Returns this choice, or `other` if it names no statistic.
     pub fn or(&self, other: Self) -> Self {
         if self.0.is_empty() { other } else { self.clone() }
     }

@@ -1,5 +1,5 @@
-//! Intervals and limits of a case's series, from its repetitions. The module knows the form of a run
-//! and calls the statistics.
+//! Intervals and limits of a case's series, from its repetitions. The module knows the form of a
+//! run and calls the statistics.
 
 use chronoscope_statistics::{Basis, Interval, MissRate, UpperLimits, median_interval};
 
@@ -19,8 +19,9 @@ impl CaseResult {
     }
 
     /// Sets the interval of each series' median, and the limits of percentiles that have none from
-    /// samples. A deterministic target has no limits, since its samples are not random. For the same
-    /// reason its rate of misses has no bound; neither has a rate whose misses may come in bursts.
+    /// samples. A deterministic target has no limits, since its samples are not random. For the
+    /// same reason its rate of misses has no bound; neither has a rate whose misses may come in
+    /// bursts.
     pub fn find_intervals(&mut self) {
         let is_deterministic = self.is_deterministic();
         for series in &mut self.series {

@@ -48,7 +48,7 @@ pub use published::{Instrument, Published};
 pub use schema::json_schema;
 pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult, Soak};
 pub use statistic::{STATISTICS, Statistic};
-pub use target::Target;
+pub use target::{Target, TargetError};
 pub use verdict::{Status, Verdict};
 pub use words::{Domain, Role, Unit};
 

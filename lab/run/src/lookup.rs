@@ -1,5 +1,5 @@
-//! Finds statistics and figures of a case by name, for limits and published figures. The module makes
-//! no verdict.
+//! Finds statistics and figures of a case by name, for limits and published figures. The module
+//! makes no verdict.
 
 use chronoscope_units::{self as units, OneLine};
 
@@ -42,8 +42,8 @@ impl Limit {
 }
 
 impl Instrument {
-    /// Returns the instrument whose series a figure is compared with: the timer instead of the pin if
-    /// there is no series by pin.
+    /// Returns the instrument whose series a figure is compared with: the timer instead of the pin
+    /// if there is no series by pin.
     fn available_in(self, series: &[SeriesResult]) -> Self {
         let is_there = series.iter().any(|one| one.role == self.role());
         if self == Self::Pin && !is_there { Self::Timer } else { self }
@@ -51,7 +51,8 @@ impl Instrument {
 }
 
 impl Published {
-    /// Returns the measured counterpart of the figure: series, value including the nominal part, unit.
+    /// Returns the measured counterpart of the figure: series, value including the nominal part,
+    /// unit.
     pub fn sister(&self, case: &CaseResult) -> Option<(OneLine, f64, OneLine)> {
         statistics_by(
             case,
@@ -71,8 +72,8 @@ impl Published {
         first().is_some_and(|first| first.name == series.name)
     }
 
-    /// Returns whether one of the series can be compared with the figure. Few cases have readings by
-    /// an analyser.
+    /// Returns whether one of the series can be compared with the figure. Few cases have readings
+    /// by an analyser.
     pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
         self.instrument != Instrument::Analyser
             || series.iter().any(|one| one.role == Role::PinAnalyser)

@@ -28,6 +28,6 @@ pub fn readings_of(name: &str) -> String {
     format!("{} at ", by_pin(name))
 }
 
-/// The experiment's name of an observation, whose samples all start at times since the image's first
-/// instruction.
+/// The experiment's name of an observation, whose samples all start at times since the image's
+/// first instruction.
 pub const OBSERVE: &str = "observe";

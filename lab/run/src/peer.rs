@@ -67,8 +67,8 @@ pub struct Ratio {
 }
 
 impl Paired {
-    /// Returns both names, Chronoscope's first, as `p50 / Avg`; one name if they are equal or there is
-    /// only one.
+    /// Returns both names, Chronoscope's first, as `p50 / Avg`; one name if they are equal or there
+    /// is only one.
     pub fn name(&self) -> String {
         match (self.ours_is.as_str(), self.theirs_is.as_str()) {
             ("", name) | (name, "") => name.to_owned(),

@@ -55,8 +55,8 @@ impl SeriesResult {
     }
 
     /// Returns the second largest p99 of the repetitions if a single one determines the p99 of the
-    /// series: all others are more than a tenth below. `None` otherwise, and for other clocks than a
-    /// wall clock.
+    /// series: all others are more than a tenth below. `None` otherwise, and for other clocks than
+    /// a wall clock.
     pub fn p99_of_one(&self) -> Option<f64> {
         let pooled = self.summary.p99.filter(|_| self.unit == Unit::Nanoseconds)?;
         let each: Option<Vec<f64>> =
@@ -67,8 +67,8 @@ impl SeriesResult {
         (pooled > ALONE * next).then_some(next)
     }
 
-    /// Returns the two values between which samples in instructions or cycles alternate: together they
-    /// have nine tenths of the samples, and each has a tenth at least.
+    /// Returns the two values between which samples in instructions or cycles alternate: together
+    /// they have nine tenths of the samples, and each has a tenth at least.
     pub fn alternation(&self) -> Option<Alternation> {
         let mut most = self.histogram.clone();
         most.sort_unstable_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -26,8 +26,8 @@ pub struct Published {
     /// The unit of a count, such as `instructions`; empty for times and plain numbers.
     #[serde(default)]
     pub unit: OneLine,
-    /// `true` if the value is a time by the clock of the case, so that measured ticks can be converted
-    /// to time.
+    /// `true` if the value is a time by the clock of the case, so that measured ticks can be
+    /// converted to time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_clock: bool,
     /// The parameters of the cases to which the figure applies.

@@ -1,5 +1,5 @@
-//! The form of a run: limits on statistics of a made-up case, published figures beside them, ratios to
-//! peers, and the status of the whole.
+//! The form of a run: limits on statistics of a made-up case, published figures beside them, ratios
+//! to peers, and the status of the whole.
 
 use serde_json::{Value, from_value, json};
 

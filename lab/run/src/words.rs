@@ -1,5 +1,5 @@
-//! The closed vocabularies of a run: roles of series, units of their values, domains of clocks. JSON
-//! and CSV have them as words; an unknown word in a run is an error that lists all known ones.
+//! The closed vocabularies of a run: roles of series, units of their values, domains of clocks.
+//! JSON and CSV have them as words; an unknown word in a run is an error that lists all known ones.
 
 use std::fmt;
 

@@ -443,7 +443,7 @@ const PLACE: &str = "place";
 /// The targets of `--target`, the board of `--machine`, and the place that is held.
 fn targets(arguments: &cli::Run, place: Option<&Holding<'_>>) -> Result<Vec<Target>> {
     let mut targets =
-        arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>, _>>()?;
     if let Some(machine) = &arguments.machine {
         if !machine.starts_with(serial::PREFIX) {
             bail!(

@@ -5,7 +5,8 @@
 use super::significance::Difference;
 
 /// The relative scatter between runs (one standard deviation) that is assumed of the median by a
-/// wall clock without a known history: 0.15 is 15 %. Source: measurements on shared virtual machines.
+/// wall clock without a known history: 0.15 is 15 %. Source: measurements on shared virtual
+/// machines.
 pub const ASSUMED: f64 = 0.15;
 
 /// The scatter that is assumed of percentiles in the tail, and of extremes.

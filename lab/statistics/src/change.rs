@@ -4,8 +4,8 @@
 //! The place of a change maximizes the standardized rank-sum statistic of Mann and Whitney over all
 //! places (Hawkins and Deng 2010, "A nonparametric change-point control chart"). Its significance
 //! comes from a permutation test of the maximum, which is exact for exchangeable figures of any
-//! distribution, with ties. Further changes are found by binary segmentation (Scott and Knott 1974),
-//! as E-divisive does (Matteson and James 2014).
+//! distribution, with ties. Further changes are found by binary segmentation (Scott and Knott
+//! 1974), as E-divisive does (Matteson and James 2014).
 
 use super::resample::{SplitMix64, median, ranks};
 

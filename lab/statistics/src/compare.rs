@@ -46,9 +46,9 @@ use super::{
 };
 
 /// The two-sided error rate of a family after Holm's correction, by the number of its tests: half
-/// of it is for false regressions. The p-value of a trimmed mean is too small: by a factor of 1.3 at
-/// 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates correct the excess:
-/// a family raises a false regression in 2 % of comparisons, by simulation.
+/// of it is for false regressions. The p-value of a trimmed mean is too small: by a factor of 1.3
+/// at 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates correct the
+/// excess: a family raises a false regression in 2 % of comparisons, by simulation.
 pub fn alpha(family: usize) -> f64 {
     if family <= ONE_CASE { 0.035 } else { 0.02 }
 }

@@ -129,9 +129,9 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict on a case from the verdicts on its statistics: *mixed* if some are slower
-    /// and others faster, else the worst. One improvement makes the case an improvement if all other
-    /// statistics pass. `None` without statistics.
+    /// Returns the verdict on a case from the verdicts on its statistics: *mixed* if some are
+    /// slower and others faster, else the worst. One improvement makes the case an improvement if
+    /// all other statistics pass. `None` without statistics.
     pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let all: Vec<Self> = all.into_iter().collect();
         let has = |wanted: Self| all.contains(&wanted);

@@ -3,7 +3,8 @@
 
 use super::{beta::t_quantile, significance::Difference};
 
-/// The largest number of repetitions that is ever returned; beyond it, more repetitions are no remedy.
+/// The largest number of repetitions that is ever returned; beyond it, more repetitions are no
+/// remedy.
 pub const MOST: usize = 100_000;
 
 /// Rounds of the computation; each brings the result three times as near.
@@ -32,13 +33,13 @@ pub struct Unsettled {
 
 impl Unsettled {
     /// Returns the number of repetitions of each side, above the present one, that would settle the
-    /// comparison with a chance of 80 %, if their scatter stays the same. `None` if more than [`MOST`]
-    /// are needed, or no number is enough.
+    /// comparison with a chance of 80 %, if their scatter stays the same. `None` if more than
+    /// [`MOST`] are needed, or no number is enough.
     ///
     /// A difference within the threshold is settled when the upper end of the interval is within
-    /// it; a greater one when it is significant. The true difference is assumed to equal the measured
-    /// one, but to be no nearer to the threshold than half of it: on the threshold itself no number
-    /// of repetitions is enough.
+    /// it; a greater one when it is significant. The true difference is assumed to equal the
+    /// measured one, but to be no nearer to the threshold than half of it: on the threshold itself
+    /// no number of repetitions is enough.
     pub fn repetitions(&self) -> Option<usize> {
         let Difference { value, variance, freedom } = self.difference;
         let half = self.threshold / 2.0;

@@ -1,8 +1,9 @@
 //! Intervals and limits by order statistics. They assume no distribution: each rests on the number
 //! of independent values that lie below a quantile, which is binomial.
 //!
-//! The values must be independent; [`drift_p`] tests repetitions for dependence. `cargo run --release
-//! --example trust` shows how often the statements hold where values depend on each other.
+//! The values must be independent; [`drift_p`] tests repetitions for dependence. `cargo run
+//! --release --example trust` shows how often the statements hold where values depend on each
+//! other.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +51,8 @@ pub enum Basis {
     Drift,
 }
 
-/// Upper limits of percentiles with 95 % confidence, in the summary's unit. `None`: the count allows
-/// no limit.
+/// Upper limits of percentiles with 95 % confidence, in the summary's unit. `None`: the count
+/// allows no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UpperLimits {
     /// The values whose order statistics the limits are.
@@ -75,9 +76,9 @@ pub enum Over {
 }
 
 impl UpperLimits {
-    /// Returns the limits over repetitions, given the percentiles of each in the order in which they
-    /// ran. A percentile that some repetition lacks, or that drifts, has no limit. `None` if no
-    /// percentile has one.
+    /// Returns the limits over repetitions, given the percentiles of each in the order in which
+    /// they ran. A percentile that some repetition lacks, or that drifts, has no limit. `None` if
+    /// no percentile has one.
     pub fn over_repetitions(percentiles: &[[Option<f64>; 3]]) -> Option<Self> {
         let limit = |place: usize| {
             let values: Option<Vec<f64>> = percentiles.iter().map(|each| each[place]).collect();

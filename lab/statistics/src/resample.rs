@@ -45,7 +45,8 @@ impl SplitMix64 {
 }
 
 /// Returns the median: the middle value, or the mean of the two middle ones. `None` without values.
-/// The nearest rank of [`rank`](super::rank) would be biased low with the usual 5 to 20 repetitions.
+/// The nearest rank of [`rank`](super::rank) would be biased low with the usual 5 to 20
+/// repetitions.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);

@@ -26,8 +26,8 @@ pub struct TTest {
     pub p: f64,
 }
 
-/// The (trimmed) mean of b less the (trimmed) mean of a. Test and interval come from the same standard error, so
-/// an interval of error rate α excludes 0 exactly when p < α.
+/// The (trimmed) mean of b less the (trimmed) mean of a. Test and interval come from the same
+/// standard error, so an interval of error rate α excludes 0 exactly when p < α.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The difference, in the unit of the values.
@@ -39,16 +39,16 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns the difference of two independent sides, whose variances may differ (Welch 1947). `None`
-    /// with fewer than two values on a side or values that are not finite.
+    /// Returns the difference of two independent sides, whose variances may differ (Welch 1947).
+    /// `None` with fewer than two values on a side or values that are not finite.
     pub fn independent(a: &[f64], b: &[f64]) -> Option<Self> {
         let (a, b) = (Mean::trimmed(a)?, Mean::trimmed(b)?);
         let sum = Self { value: b.mean - a.mean, variance: a.variance, freedom: a.freedom };
         Some(sum.with(b.variance, b.freedom))
     }
 
-    /// Returns the (trimmed) mean of the differences b − a within pairs (Student 1908). `None` with fewer
-    /// than two pairs, sides of different length or values that are not finite.
+    /// Returns the (trimmed) mean of the differences b − a within pairs (Student 1908). `None` with
+    /// fewer than two pairs, sides of different length or values that are not finite.
     pub fn paired(a: &[f64], b: &[f64]) -> Option<Self> {
         if a.len() != b.len() {
             return None;
@@ -69,8 +69,8 @@ impl Difference {
         Self { variance: both, freedom: joint.min(MOST_FREEDOM), ..self }
     }
 
-    /// Returns the t-test of the hypothesis that the difference is zero. `None` if a figure is not a
-    /// number.
+    /// Returns the t-test of the hypothesis that the difference is zero. `None` if a figure is not
+    /// a number.
     ///
     /// The p-value assumes independent values (or pairs) whose trimmed means are about normal.
     pub fn test(&self) -> Option<TTest> {
@@ -79,8 +79,8 @@ impl Difference {
         (!p.is_nan()).then_some(TTest { t, freedom: self.freedom, p })
     }
 
-    /// Returns the two-sided interval that misses the true difference with the probability `error_rate`,
-    /// from 0 to 1, under the assumptions of [`test`](Self::test).
+    /// Returns the two-sided interval that misses the true difference with the probability
+    /// `error_rate`, from 0 to 1, under the assumptions of [`test`](Self::test).
     pub fn interval(&self, error_rate: f64) -> (f64, f64) {
         let half = t_quantile(error_rate, self.freedom) * self.variance.sqrt();
         // No variance leaves a point, also where the quantile is infinite.

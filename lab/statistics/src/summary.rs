@@ -206,16 +206,16 @@ impl Accumulator {
         }
     }
 
-    /// Returns the upper limit of the quantile `q` in ticks, with 95 % confidence if the samples are
-    /// independent: the order statistic of [`limit_rank`], as exact as a
+    /// Returns the upper limit of the quantile `q` in ticks, with 95 % confidence if the samples
+    /// are independent: the order statistic of [`limit_rank`], as exact as a
     /// [`quantile`](Self::quantile). `None` where the count allows no limit.
     pub fn quantile_limit(&self, q: f64) -> Option<u64> {
         value_at_rank(self.buckets(), limit_rank(q, self.count)?)
     }
 
     /// Returns the upper limits of the percentiles over all samples, each multiplied by `scale`.
-    /// `None` where the test for bursts does not allow them to be taken as independent, or where the
-    /// count allows no limit.
+    /// `None` where the test for bursts does not allow them to be taken as independent, or where
+    /// the count allows no limit.
     pub fn upper_limits(&self, scale: f64) -> Option<UpperLimits> {
         let limit = |q: f64| {
             let scaled = self.quantile_limit(q)? as f64 * scale;

@@ -109,7 +109,8 @@ pub fn unnamed(session: &mut dyn Session, run: &Run) -> Result<Option<i64>> {
     Ok(found.iter().find(|row| results(row.text(1)) == wanted).map(|row| row.int(0)))
 }
 
-/// Returns the results in a run's document: everything but the context. Null for a damaged document.
+/// Returns the results in a run's document: everything but the context. Null for a damaged
+/// document.
 fn results(document: &str) -> serde_json::Value {
     let run: Result<Run, _> = serde_json::from_str(document);
     let results = run.ok().and_then(|mut run| {

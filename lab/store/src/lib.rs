@@ -201,8 +201,8 @@ impl Store {
         found.first().map(|row| self.run(row.int(0))).transpose()
     }
 
-    /// Returns the number of an older program's run, without a UUID, that has the date and the results
-    /// of `run`.
+    /// Returns the number of an older program's run, without a UUID, that has the date and the
+    /// results of `run`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -263,8 +263,9 @@ impl Store {
         })
     }
 
-    /// Returns the path of a run's page, in a folder next to the store with the store's name, so that
-    /// two stores in a folder stay apart. Pages of a server's runs are in the user's data folder.
+    /// Returns the path of a run's page, in a folder next to the store with the store's name, so
+    /// that two stores in a folder stay apart. Pages of a server's runs are in the user's data
+    /// folder.
     pub fn page(&self, number: i64) -> PathBuf {
         self.place.local().with_extension("pages").join(format!("{number}.html"))
     }
@@ -302,11 +303,11 @@ impl Store {
         Ok(gone > 0)
     }
 
-    /// Deletes all but the `newest` runs, with their pages and captures, and gives their room in the
-    /// file back to the disk. Returns the number of deleted runs.
+    /// Deletes all but the `newest` runs, with their pages and captures, and gives their room in
+    /// the file back to the disk. Returns the number of deleted runs.
     ///
-    /// SQLite writes the rest of the file anew (VACUUM), which takes as long as copying the file, and
-    /// meanwhile as much room again. PostgreSQL frees the room by itself.
+    /// SQLite writes the rest of the file anew (VACUUM), which takes as long as copying the file,
+    /// and meanwhile as much room again. PostgreSQL frees the room by itself.
     ///
     /// # Errors
     /// If the store or a page cannot be written. After a failed VACUUM, the runs are gone and the

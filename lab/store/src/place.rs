@@ -36,8 +36,8 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Server {
     url: String,
-    /// The absolute path next to which this machine keeps pages and journals of its runs. No file has
-    /// this name.
+    /// The absolute path next to which this machine keeps pages and journals of its runs. No file
+    /// has this name.
     local: PathBuf,
 }
 

@@ -1,5 +1,5 @@
-//! References to runs on the command line: `12`, `last`, `last-1`, or a JSON file; and the reader of
-//! run files. The module knows stores and files, but no use of a run.
+//! References to runs on the command line: `12`, `last`, `last-1`, or a JSON file; and the reader
+//! of run files. The module knows stores and files, but no use of a run.
 
 use std::{
     ffi::OsStr,
@@ -226,7 +226,8 @@ pub fn from_value(value: serde_json::Value) -> Result<Run, RunFileError> {
 /// Parses the JSON of a run, and upgrades a run of an older schema.
 ///
 /// # Errors
-/// If the text is not a run of a schema that this program reads; the message gives the place if known.
+/// If the text is not a run of a schema that this program reads; the message gives the place if
+/// known.
 pub fn parse(text: &str) -> Result<Run, RunFileError> {
     /// The fields that every schema version has.
     #[derive(Deserialize)]

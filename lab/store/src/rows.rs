@@ -8,8 +8,8 @@ use super::{
 };
 use chronoscope_run::history::{CaseRow, RunRow};
 
-/// A filter of runs by their properties; by default all runs pass. A run without a property passes no
-/// filter on it.
+/// A filter of runs by their properties; by default all runs pass. A run without a property passes
+/// no filter on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunFilter<'a> {
     /// The name of the study.
@@ -20,8 +20,8 @@ pub struct RunFilter<'a> {
     pub label: Option<(&'a str, &'a str)>,
 }
 
-/// A condition on rows of `runs`, and the values in it. The statement has a term only for a property
-/// with a filter, so that the database can use an index for each.
+/// A condition on rows of `runs`, and the values in it. The statement has a term only for a
+/// property with a filter, so that the database can use an index for each.
 #[derive(Default)]
 struct Condition {
     terms: Vec<String>,

@@ -17,8 +17,8 @@ struct Migration {
     /// Statements for both databases. `ID` stands for the type of a run's number, `INT` for whole
     /// numbers and `REAL` for others.
     both: &'static str,
-    /// Statements for the runs of an older SQLite store. Stores in PostgreSQL began at version 2, so
-    /// that none has such runs.
+    /// Statements for the runs of an older SQLite store. Stores in PostgreSQL began at version 2,
+    /// so that none has such runs.
     sqlite: &'static str,
     /// Statements for both databases, after all others.
     indexes: &'static str,

@@ -1,8 +1,8 @@
 //! Stores in SQLite files.
 //!
-//! The journal is SQLite's rollback journal instead of a write-ahead log, so that a copy is a single
-//! file that can be read on a read-only medium. A store of an older version on such a medium is
-//! migrated in memory.
+//! The journal is SQLite's rollback journal instead of a write-ahead log, so that a copy is a
+//! single file that can be read on a read-only medium. A store of an older version on such a medium
+//! is migrated in memory.
 
 use std::{
     path::{Path, PathBuf},
@@ -43,8 +43,8 @@ pub struct Sqlite {
     pub(super) is_copy: bool,
 }
 
-/// Waits before SQLite tries again to lock the file. `tries` counts the tries so far. Returns `false`
-/// to give up.
+/// Waits before SQLite tries again to lock the file. `tries` counts the tries so far. Returns
+/// `false` to give up.
 fn wait(tries: i32) -> bool {
     let waited = PAUSE.saturating_mul(u32::try_from(tries).unwrap_or_default());
     let goes_on = waited < patience();
@@ -76,8 +76,8 @@ impl Sqlite {
         restrict(&self.connection)?;
         let is_readonly = self.connection.is_readonly(MAIN_DB)?;
         if !is_readonly && number(&self.connection, "schema_version")? == 0 {
-            // Another program may be creating the tables too; an immediate transaction lets only one
-            // proceed.
+            // Another program may be creating the tables too; an immediate transaction lets only
+            // one proceed.
             let transaction =
                 self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             if number(&transaction, "schema_version")? == 0 {

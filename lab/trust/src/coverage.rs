@@ -79,8 +79,8 @@ fn medians(effort: Effort) -> Vec<Row> {
 }
 
 /// Repetitions with a correlation between neighbours: the interval's coverage without and with the
-/// test for drift, and the share of cases with an interval. The shares are findings that must not get
-/// worse, not promises of 93 %.
+/// test for drift, and the share of cases with an interval. The shares are findings that must not
+/// get worse, not promises of 93 %.
 fn dependent(effort: Effort) -> Vec<Row> {
     let rounds = effort.choose(120, 10_000);
     let mut rows = Vec::new();

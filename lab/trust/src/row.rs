@@ -37,8 +37,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates a row that promises a share of at least `least`. With `hits` of `rounds`, the promise counts
-    /// as kept unless the share lies more than three standard errors below it.
+    /// Creates a row that promises a share of at least `least`. With `hits` of `rounds`, the
+    /// promise counts as kept unless the share lies more than three standard errors below it.
     pub fn at_least(statement: impl Into<String>, least: f64, hits: usize, rounds: usize) -> Self {
         let holds = share(hits, rounds) >= least - scatter(least, rounds);
         Self::new(statement, format!("≥ {} %", percent(least)), hits, rounds, holds)
@@ -50,7 +50,8 @@ impl Row {
         Self::new(statement, format!("≤ {} %", percent(most)), hits, rounds, holds)
     }
 
-    /// Creates a row that promises a share of `share`, give or take `within`, with the same allowance.
+    /// Creates a row that promises a share of `share`, give or take `within`, with the same
+    /// allowance.
     pub fn about(
         statement: impl Into<String>,
         share: f64,

@@ -2,9 +2,9 @@
 
 use std::{fs::File, io, path::Path};
 
-/// Opens a regular file, or a folder, for reading. A pipe or a device is refused before it is opened,
-/// since opening may wait for ever. An open one may be read, as `/dev/stdin` or `/dev/fd/63` (a
-/// shell's `<(…)`).
+/// Opens a regular file, or a folder, for reading. A pipe or a device is refused before it is
+/// opened, since opening may wait for ever. An open one may be read, as `/dev/stdin` or
+/// `/dev/fd/63` (a shell's `<(…)`).
 ///
 /// # Errors
 /// If the path names no regular file, or it cannot be opened.

@@ -1,6 +1,6 @@
-//! Types of printable text, for text from outside. A value can be written to a terminal, a page or a
-//! file of any format without moving a cursor, ending a line or hiding the text behind it. The module
-//! knows no markup and no quoting.
+//! Types of printable text, for text from outside. A value can be written to a terminal, a page or
+//! a file of any format without moving a cursor, ending a line or hiding the text behind it. The
+//! module knows no markup and no quoting.
 
 use std::{borrow::Borrow, fmt, ops::Deref};
 

@@ -3,7 +3,8 @@
 /// Returns the number of single-character edits between two words.
 pub use strsim::levenshtein as distance;
 
-/// Returns a suggestion as [`nearest`] does, or `;` if there is none, so that a sentence may follow.
+/// Returns a suggestion as [`nearest`] does, or `;` if there is none, so that a sentence may
+/// follow.
 pub fn hint<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(name, names);
     if near.is_empty() { ";".to_owned() } else { near }

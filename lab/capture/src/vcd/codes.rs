@@ -1,5 +1,5 @@
-//! The codes of a dump's variables. A dump of a whole chip defines a million, so a variable takes 16
-//! bytes here, and an unwanted code has no entry in a map.
+//! The codes of a dump's variables. A dump of a whole chip defines a million, so a variable takes
+//! 16 bytes here, and an unwanted code has no entry in a map.
 
 use std::collections::HashMap;
 
@@ -59,8 +59,9 @@ pub(super) struct Codes {
     ends: Vec<usize>,
 }
 
-/// The mark of a code that is not defined, and of a code that is defined but not wanted. Other codes
-/// have their index in `ends` plus `FIRST`. Memory of zeros costs nothing until it is written.
+/// The mark of a code that is not defined, and of a code that is defined but not wanted. Other
+/// codes have their index in `ends` plus `FIRST`. Memory of zeros costs nothing until it is
+/// written.
 const UNKNOWN: u32 = 0;
 const UNWANTED: u32 = 1;
 const FIRST: u32 = 2;

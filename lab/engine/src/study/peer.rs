@@ -177,7 +177,7 @@ impl Entry {
         overrides: &Overrides,
     ) -> Result<Vec<Peer>> {
         let mut targets =
-            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>, _>>()?;
         targets.iter().try_for_each(super::no_image)?;
         if let Some(other) =
             targets.iter().find(|target| !["host", "vm"].contains(&target.machine.as_str()))

@@ -35,8 +35,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The longest wait for a server's acknowledgement.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// The settings of a session: the schema of its tables, and its longest waits for other sessions and
-/// for a statement.
+/// The settings of a session: the schema of its tables, and its longest waits for other sessions
+/// and for a statement.
 const SETTINGS: &str = "SET search_path = chronoscope, pg_catalog; SET lock_timeout = '10s';
     SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'";
 
@@ -173,8 +173,8 @@ fn configured(url: &str) -> Result<(Config, tls::Make)> {
     Ok((config, tls))
 }
 
-/// Splits a URL into the URL without the parameters of TLS, the file of trusted certificates, and the
-/// mode.
+/// Splits a URL into the URL without the parameters of TLS, the file of trusted certificates, and
+/// the mode.
 fn without_tls(url: &str) -> (String, Option<String>, Option<String>) {
     let Some((place, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
     let (mut trusted, mut mode) = (None, None);

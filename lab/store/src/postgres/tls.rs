@@ -40,8 +40,8 @@ impl Make {
         Self { config: None }
     }
 
-    /// Trusts the certificates of a file in PEM; without a file, the certificates of `SSL_CERT_FILE` or
-    /// of the system.
+    /// Trusts the certificates of a file in PEM; without a file, the certificates of
+    /// `SSL_CERT_FILE` or of the system.
     ///
     /// # Errors
     /// If the file cannot be read or holds no certificate.
