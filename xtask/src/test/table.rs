@@ -85,10 +85,10 @@ fn quick(filters: &[&str]) -> Vec<Step> {
     let documentation = Step::new(Quick, "quick: documentation", &documentation);
     let tests = Step::new(Quick, "quick: tests", &cargo_test(QUICK)).arguments(filters);
     let rest = [
-        Step::new(Quick, "quick: clippy", &clippy).lock("dev").cores(2).seconds(60),
-        documentation.variable("RUSTDOCFLAGS", "-D warnings").lock("dev").cores(2).seconds(20),
+        Step::new(Quick, "quick: clippy", &clippy).lock("dev").seconds(60),
+        documentation.variable("RUSTDOCFLAGS", "-D warnings").lock("dev").seconds(20),
         Step::new(Quick, "quick: index of images", "xtask images"),
-        tests.after(&["quick: index"]).lock("dev").cores(2).seconds(120),
+        tests.after(&["quick: index"]).lock("dev").seconds(120),
     ];
     FORMATTED.map(format).into_iter().chain(rest).collect()
 }
@@ -299,7 +299,7 @@ fn tandem() -> Vec<Step> {
         let clippy = |options: &&str| {
             cargo_for(triple, "clippy", package, &format!("--release {options} {DENY}"))
         };
-        let run = |name: &&str| format!("./chronoscope example tandem {name}");
+        let run = |name: &&str| format!("xtask example tandem {name}");
         let commands = lints.iter().map(clippy).chain(names.iter().map(run));
         let step = several(Full, format!("tandem: examples, {package}"), commands);
         step.after(&["packages"]).lock("firmware").seconds(60)
