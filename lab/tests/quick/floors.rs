@@ -431,6 +431,19 @@ fn every_room_has_a_floor() {
     }
 }
 
+/// A module with files of its own is `NAME/mod.rs`.
+#[test]
+fn modules_have_one_style() {
+    for house in HOUSES {
+        let root = house.root();
+        let mut files = Vec::new();
+        sources(&root, &root, &mut files);
+        let odd: Vec<&String> =
+            files.iter().filter(|file| root.join(file).with_extension("").is_dir()).collect();
+        assert!(odd.is_empty(), "{}: {odd:?} beside folders of their names", house.folder);
+    }
+}
+
 /// A name that the root passes on counts as its room's.
 #[test]
 fn a_name_of_the_root_is_of_its_room() {

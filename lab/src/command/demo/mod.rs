@@ -13,7 +13,7 @@ use chronoscope_run::Run;
 use chronoscope_store::{Place, Store};
 
 /// The recorded runs: a list of JSON, packed. Runs 1 to 5 are alike; run 6 is of ordinary tasks.
-const RUNS: &[u8] = include_bytes!("demo/runs.json.xz");
+const RUNS: &[u8] = include_bytes!("runs.json.xz");
 
 /// Makes the folder with a store, a page and a comparison, and prints an answer and a history.
 /// Prints each command of the program that does so. Returns the exit status.
