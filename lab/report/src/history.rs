@@ -1,4 +1,5 @@
-//! The output of `history`: the runs in the store, or an experiment's cases from run to run.
+//! The output of `history`: a table of the runs in the store, or of the medians of an experiment's
+//! cases from run to run. The module is given the rows, and does not read the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +18,12 @@ use chronoscope_units::{show, show_all, show_range};
 /// Rows of the store as JSON.
 ///
 /// # Errors
-/// When serialization fails; the rows hold no value for which it does.
+/// If a row cannot be serialized, which no row of the store causes.
 pub fn json(rows: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string_pretty(rows)? + "\n")
 }
 
-/// The table of runs, in the order of `rows`, within a width.
+/// The table of runs, in the order of `rows`, at most `columns` characters wide.
 pub fn runs(rows: &[RunRow], columns: Option<usize>) -> String {
     let mut table = TextTable::new(&[
         ("run", Right),
@@ -52,8 +53,9 @@ fn date(text: &str) -> String {
     text.replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
-/// A table with one line for each series of each case on each host, within a width. `rows` must be
-/// ordered from the oldest run to the newest; the last p50 and the unit come from the newest.
+/// A table with one line for each series of each case on each host, at most `columns` characters
+/// wide. `rows` must be in the order of runs, the oldest first. The column `p50` has the newest
+/// known p50.
 pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> String {
     let mut lines: Vec<Vec<&CaseRow>> = Vec::new();
     for row in rows {
@@ -109,16 +111,17 @@ pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> Stri
     )
 }
 
-/// The least reach of a band of times, as a share: the clock speed of an idle machine varies by
-/// about as much.
+/// The least reach of a band of times to either side of its median, as a share of the median. The
+/// clock speed of an idle machine varies by about as much.
 const FLOOR: f64 = 0.005;
 
-/// The least reach of the band of figures in `unit`; 0 for ticks, which are exact or scatter.
+/// The least reach of the band of figures in `unit`, as a share of the median. Figures other than
+/// times are exact, or their own scatter makes the band wide enough, so they have 0.
 pub fn least_reach(unit: &str) -> f64 {
     if unit == Unit::Nanoseconds.name() { FLOOR } else { 0.0 }
 }
 
-/// The band in which the next run is expected; `–` with too few runs.
+/// The band in which the next run's p50 is expected, in words; `–` with too few runs.
 fn band(values: &[Option<f64>], unit: &str) -> String {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let band = expected(&known, least_reach(unit));
@@ -128,13 +131,14 @@ fn band(values: &[Option<f64>], unit: &str) -> String {
     })
 }
 
-/// The numbers of the runs outside of the band of those before them.
+/// The numbers of the runs whose p50 is outside of the band that the earlier runs give.
 fn runs_outside(line: &[&CaseRow], values: &[Option<f64>], unit: &str) -> String {
     let outside = outside(values, least_reach(unit));
     let runs = line.iter().zip(outside).filter(|(_, is_outside)| *is_outside);
     runs.map(|(row, _)| row.run.to_string()).collect::<Vec<_>>().join(" ")
 }
 
+/// The numbers of the oldest and the newest run, as `3–17`.
 fn run_range(line: &[&CaseRow]) -> String {
     match (line[0].run, line[line.len() - 1].run) {
         (first, last) if first == last => first.to_string(),

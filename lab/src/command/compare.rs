@@ -1,4 +1,5 @@
-//! `chronoscope compare`: is B slower than A?
+//! `chronoscope compare`: is B slower than A? A and B are stored runs, or variants, which are
+//! measured in turn. The module gathers both sides; `chronoscope_report::comparison` judges them.
 
 use std::{
     collections::BTreeSet,
@@ -29,22 +30,31 @@ use chronoscope_run::{CaseResult, Context, Run, Status};
 use chronoscope_statistics as statistics;
 use chronoscope_store::{Store, reference, reference::Reference};
 
-/// Repetitions of each side. Ten find a difference of 10 % in noise of 2 %, and a doubled p99 of a
-/// case alone more often than not (`docs/compare.md`).
+/// The default number of repetitions of each side. Ten repetitions find a difference of 10 % in
+/// noise of 2 %. In a comparison of a single case, they find a doubled p99 more often than not
+/// (`docs/compare.md`).
 const REPEAT: usize = 10;
 
-/// The number of newest runs with an experiment that a page of two runs shows.
+/// The number of newest runs with the experiment whose figures a page of two runs shows.
 const HISTORY: u32 = 20;
 
-/// The most earlier runs from which the scatter between runs is learned.
+/// The largest number of earlier runs from which the scatter between runs is learned.
 const LEARNED: usize = 12;
 
-/// A comparison, and the runs that were made for it, which are not stored yet.
+/// A comparison with the runs that it needed.
 struct Outcome {
     comparison: Comparison,
+    /// The runs that were measured for the comparison, before they are stored; `None` for a
+    /// comparison of existing runs.
     measured: Option<Measured>,
 }
 
+/// Compares two sides, or several runs with the first, and writes the comparison; returns the exit
+/// status.
+///
+/// # Errors
+/// The arguments do not fit together, a run cannot be read or measured, or the result cannot be
+/// written or stored.
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
     let machines = Machines::default();
@@ -87,7 +97,10 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     Ok(comparison.verdict.exit_code())
 }
 
-/// The value of `--threshold`, in percent, as a fraction.
+/// Converts the value of `--threshold` from percent to a fraction.
+///
+/// # Errors
+/// The value is not between 0 and 1000.
 pub(super) fn threshold(percent: f64) -> Result<f64> {
     if !(0.0..=1000.0).contains(&percent) {
         bail!("`--threshold {percent}`: it is a percentage from 0 to 1000");
@@ -95,7 +108,7 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
     Ok(percent / 100.0)
 }
 
-/// Compares several runs with the first.
+/// Compares B and the runs `more` with A, a page for all; returns the exit status of the worst.
 fn compare_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
@@ -115,6 +128,7 @@ fn compare_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) 
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
+/// The message on a run and a variant, which cannot be compared.
 fn mixed(run: &OsStr, variant: &OsStr) -> String {
     let (run, variant) = (run.display(), variant.to_string_lossy());
     let target = variant.split(',').next().unwrap_or_default();
@@ -177,8 +191,9 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
     Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), measured: None })
 }
 
-/// The scatter between runs of the cases that `runs` have, learned from the newest other runs on
-/// the same machine. A run that cannot be read teaches nothing.
+/// The scatter between runs, learned from the newest stored runs on the same machine that share a
+/// case with the last of `runs`. The runs of `runs` themselves, and runs that cannot be read, are
+/// left out.
 pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
     let mut history = History::default();
     let Some(newest) = runs.last() else { return Ok(history) };
@@ -207,7 +222,8 @@ pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
     Ok(history)
 }
 
-/// A remark on the scatter between runs that the intervals hold; `None` if no interval holds one.
+/// A remark on the scatter between runs that is included in the intervals: in how many intervals it
+/// is assumed, and in how many it is learned. `None` if no interval includes a scatter.
 pub(super) fn scatter(lines: &[Line]) -> Option<String> {
     let known = || {
         let statistics = lines.iter().flat_map(|line| &line.statistics);
@@ -236,8 +252,8 @@ pub(super) fn scatter(lines: &[Line]) -> Option<String> {
     (!both.is_empty()).then(|| both.join("; "))
 }
 
-/// The newest stored runs of the same experiments, for a page of two runs of which the store has
-/// one.
+/// The newest stored runs of the same experiments, for a format that shows a comparison's history.
+/// Empty for other formats, and if neither A nor B is in the store.
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
     let is_stored = |word: &OsString| {
         Reference::try_from(word.as_os_str()).is_ok_and(|reference| reference.is_in_store())
@@ -272,7 +288,8 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
     notes
 }
 
-/// Runs two variants in turn and compares them. `None` if the user ended it.
+/// Measures two variants in turn and compares them. `None` if the user interrupted the measurement;
+/// the complete repetitions are then stored.
 fn compare_variants(
     machines: &Machines,
     arguments: &cli::Compare,
@@ -347,9 +364,9 @@ fn compare_variants(
     Ok(Some(Outcome { comparison, measured: Some(measured) }))
 }
 
-/// Runs both sides of all pairs. The runner goes through its list forwards and backwards in turn,
-/// so neighbours run as A B, B A, A B …. If the user ends it early, both runs hold the complete
-/// repetitions.
+/// Measures both sides of all pairs. The runner goes through its list forwards and backwards in
+/// turn, so the sides of a pair run as A B, B A, A B …. If the user interrupts the measurement,
+/// both runs hold the complete repetitions.
 fn take_turns(
     machines: &Machines,
     pairs: &[variant::Pair],

@@ -35,8 +35,8 @@ fn holds_anything(run: &&Run) -> bool {
     !run.cases.is_empty() || !run.peers.is_empty()
 }
 
-/// Adds the runs that hold anything to the store, and returns their numbers. `storing` is called with
-/// the numbers inside the transaction.
+/// Adds the runs that hold anything to the store, and returns their numbers. `storing` is called
+/// with the numbers inside the transaction.
 pub(super) fn add(
     store: &mut Store,
     runs: &[Run],

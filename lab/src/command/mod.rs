@@ -1,4 +1,5 @@
-//! The commands, one file each.
+//! The commands of the program, a module each, and modules that several commands share. [`execute`]
+//! selects the command; the modules know nothing of how the command line is parsed.
 
 mod baseline;
 mod cache;

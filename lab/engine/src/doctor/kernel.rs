@@ -7,6 +7,7 @@ use flate2::read::GzDecoder;
 
 use super::{Files, Finding, Unread};
 
+/// Runs the checks; `cpu` is the measuring processor.
 pub fn findings(files: &dyn Files, cpu: usize) -> Vec<Finding> {
     let config = config(files);
     vec![
@@ -20,7 +21,8 @@ pub fn findings(files: &dyn Files, cpu: usize) -> Vec<Finding> {
 
 /// Returns the kernel's build configuration, if the system keeps it.
 fn config(files: &dyn Files) -> Option<String> {
-    /// A configuration takes a few hundred kB; another gzip file may unpack to any size.
+    /// The most bytes that are unpacked: a configuration takes a few hundred kB, but another gzip
+    /// file may unpack to any size.
     const MAX_BYTES: u64 = 4 << 20;
     if let Ok(packed) = files.bytes("/proc/config.gz") {
         let mut text = String::new();
@@ -31,6 +33,7 @@ fn config(files: &dyn Files) -> Option<String> {
     files.text(&format!("/boot/config-{release}")).ok()
 }
 
+/// The value of an option of the build configuration; `None` if the option is not set.
 fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     config.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
@@ -82,7 +85,7 @@ fn model(files: &dyn Files, config: Option<&str>) -> Option<String> {
     built.or_else(|| (version.contains("PREEMPT") && !dynamic).then(|| "full".to_owned()))
 }
 
-/// The value of a boot argument; the last if it occurs several times.
+/// The value of a boot argument; the last one if the argument occurs several times.
 fn argument(files: &dyn Files, name: &str) -> Option<String> {
     let line = files.text("/proc/cmdline").ok()?;
     let mut values = line
@@ -153,6 +156,7 @@ pub fn contains(list: &str, cpu: usize) -> bool {
     })
 }
 
+/// Checks the share of each period after which the kernel stops real-time tasks.
 fn throttling(files: &dyn Files) -> Finding {
     const CHECK: &str = "real-time throttling";
     let runtime = files.number("/proc/sys/kernel/sched_rt_runtime_us");
@@ -169,6 +173,7 @@ fn throttling(files: &dyn Files) -> Finding {
     }
 }
 
+/// Checks the fair server, which takes time from real-time tasks for ordinary ones.
 fn fair_server(files: &dyn Files, cpu: usize) -> Finding {
     const CHECK: &str = "fair server";
     let folder = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}");

@@ -1,9 +1,9 @@
 //! The doctor: checks of this machine for conditions that disturb measurements, each with its
 //! effect and its remedy. It knows nothing of cases and runs.
 //!
-//! Every check is a pure function from the contents of some files, and where only a trial can tell
-//! from the port's answers, to findings. Each file holds a group of checks. A check that could not
-//! look reports the level [`Level::Unseen`] and makes no claim.
+//! Every check is a pure function that returns findings. Its input is the contents of some files,
+//! or the port's answers where only a trial shows the condition. Each file holds a group of checks.
+//! A check that cannot read its input reports the level [`Level::Unseen`] and makes no claim.
 
 mod clock;
 mod files;
@@ -94,8 +94,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-/// Runs all checks. Takes about a second, during which the processor's noise is observed, and half a
-/// second more where the kernel has the tracer hwlat.
+/// Runs all checks. Takes about a second, during which the processor's noise is observed, and half
+/// a second more where the kernel has the tracer hwlat.
 pub fn examine() -> Report {
     let cpu = last_cpu();
     let mut findings = at_a_glance(&Disk, cpu);

@@ -6,9 +6,10 @@ use crate::{journal::HELD, journal::Journal, journal::MadeForm, journal::Recorde
 
 /// The entry under way of the case at `place` in the journal's header.
 ///
-/// A repetition that runs alone writes to the journal as it goes on. The entry of one that runs
-/// beside others is gathered in memory, and written when the repetition has ended. An entry that
-/// grows beyond [`HELD`] takes the journal until its end; other repetitions wait for it at theirs.
+/// A repetition that runs alone writes to the journal as it goes on. The entry of a repetition that
+/// runs beside others is gathered in memory, and written when the repetition has ended. An entry
+/// that grows beyond [`HELD`] bytes locks the journal until its end; other repetitions that end
+/// meanwhile wait for the lock.
 pub(super) struct Entry<'a, 'j> {
     journal: &'a Mutex<&'j mut Journal>,
     place: usize,
@@ -16,7 +17,7 @@ pub(super) struct Entry<'a, 'j> {
     /// The begin and the stream that are not in the journal yet.
     begun: Option<Option<MadeForm>>,
     stream: Vec<u8>,
-    /// The journal, from the entry's first byte in it to its end.
+    /// The locked journal, from the entry's first byte in the journal to the entry's end.
     taken: Option<MutexGuard<'a, &'j mut Journal>>,
 }
 
@@ -64,7 +65,8 @@ impl<'a, 'j> Entry<'a, 'j> {
         self.taken = None;
     }
 
-    /// Takes the journal, waiting for the entries of others, and writes the gathered entry.
+    /// Locks the journal, waiting for the entries of other repetitions, and writes the gathered
+    /// entry.
     fn take(&mut self) -> &mut Journal {
         let Self { journal, place, begun, stream, taken, .. } = self;
         let journal =

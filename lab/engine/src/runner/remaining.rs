@@ -1,12 +1,12 @@
-//! How much longer the measurement takes, from the time that repetitions took so far. The time of
-//! set-up (downloads, builds, boots) is in none of the figures here.
+//! Estimates how much longer the measurement takes, from the time that repetitions took so far. No
+//! figure here includes the time of set-up (downloads, builds, boots).
 
 use std::time::Duration;
 
 /// The repetitions of a case, or the pairs of a peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
-    /// The time that one is expected to take on a current processor.
+    /// The time that one repetition or pair is expected to take on a current processor.
     pub expected: Duration,
     /// The number that ran, and the time that they took together.
     pub done: u32,
@@ -27,8 +27,8 @@ pub(super) fn remaining(works: &[Work]) -> Duration {
     Duration::try_from_secs_f64(each(works).sum()).unwrap_or(Duration::MAX)
 }
 
-/// The time that the remaining repetitions take, `jobs` at once. Repetitions of one work follow each
-/// other.
+/// The time that the remaining repetitions take, `jobs` at once. Repetitions of one work follow
+/// each other.
 pub(super) fn remaining_side_by_side(works: &[Work], jobs: usize) -> Duration {
     let (mut sum, mut longest) = (0.0, 0.0);
     for seconds in each(works) {

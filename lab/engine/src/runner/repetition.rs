@@ -143,8 +143,9 @@ fn finish(
     observation.record(seen)
 }
 
-/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to `keep`
-/// first; `look` sees the observation after each piece. Returns the recordings of the machine's instruments.
+/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to
+/// `keep` first; `look` sees the observation after each piece. Returns the recordings of the
+/// machine's instruments.
 ///
 /// # Errors
 /// The target failed, or its stream is damaged.

@@ -1,6 +1,6 @@
-//! Runs cases side by side that share the host: emulated and simulated ones, whose figures do not
-//! depend on its load. The repetitions of one case follow each other, so a case has the same result
-//! as when it runs alone.
+//! Runs emulated and simulated cases side by side: their figures do not depend on the host's load.
+//! The repetitions of one case never overlap, so the case has the same result as when it runs
+//! alone.
 
 use std::{
     cmp::Reverse,
@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{case::Case, journal::Journal};
 
-/// Runs all cases that need more until none does, `jobs` at once. When `stop` becomes true, the
-/// repetitions under way are dropped. Blocks until all have ended.
+/// Repeats all cases that need more repetitions, `jobs` at once, until no case needs more. When
+/// `stop` becomes true, the repetitions under way are dropped. Blocks until all workers have ended.
 pub(super) fn run(
     under_way: &mut [UnderWay<'_>],
     jobs: usize,
@@ -40,8 +40,8 @@ pub(super) fn run(
     });
 }
 
-/// Runs one repetition after the other, until no case is left that needs one and runs nowhere else.
-/// No worker that ends too early is missed: there are as many others as there are cases left.
+/// A worker: runs one repetition after the other, until no case is ready. The cases that still need
+/// repetitions then have a worker each, so the worker that ends is not needed any more.
 fn work(table: &Mutex<Table<'_, '_>>, stop: &AtomicBool, journal: &Mutex<&mut Journal>) {
     while !stop.load(Ordering::Relaxed) {
         let Some((index, case)) = lock(table).take() else { return };
@@ -57,15 +57,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The cases that workers take repetitions from.
 struct Table<'s, 'c> {
     cases: Vec<Slot<'s, 'c>>,
+    /// The number of workers.
     jobs: usize,
     progress: &'s mut dyn Progress,
 }
 
+/// A case in the table.
 struct Slot<'s, 'c> {
     case: &'c Case,
     /// `None` while a repetition runs.
     idle: Option<&'s mut UnderWay<'c>>,
-    /// The case's work before the repetition that runs.
+    /// The case's work without the repetition that runs.
     work: Work,
     /// The time that a repetition is expected to take.
     expected: Duration,
@@ -85,8 +87,12 @@ impl<'s, 'c> Slot<'s, 'c> {
 }
 
 impl<'s, 'c> Table<'s, 'c> {
-    /// Takes the next case: one with the fewest repetitions, so that each case has one before any
-    /// has two, and of those one that takes longest, so that no long one is left for the end.
+    /// Takes the next case out of the table and reports a step of progress. Returns the case with
+    /// its index, or `None` if no case is ready.
+    ///
+    /// Cases with the fewest repetitions come first, so that each case has one repetition before
+    /// any case has two. Among these cases, the one with the longest repetition comes first, so
+    /// that no long repetition is left for the end.
     fn take(&mut self) -> Option<(usize, &'s mut UnderWay<'c>)> {
         let ready = self.cases.iter().enumerate().filter(|(_, slot)| slot.is_ready());
         let first = ready.min_by_key(|(index, slot)| {
@@ -102,7 +108,7 @@ impl<'s, 'c> Table<'s, 'c> {
         Some((index, case))
     }
 
-    /// Takes back a case whose repetition has ended.
+    /// Puts a case whose repetition has ended back into the table.
     fn give_back(&mut self, index: usize, case: &'s mut UnderWay<'c>) {
         let slot = &mut self.cases[index];
         slot.work = case.tally.work();

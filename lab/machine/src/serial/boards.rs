@@ -71,8 +71,8 @@ struct HeldPlace {
     board: Board,
 }
 
-/// The boards that targets can name: the boards of the file, which is read once, and a place that is
-/// held.
+/// The boards that targets can name: the boards of the file, which is read once, and a place that
+/// is held.
 #[derive(Default)]
 pub(crate) struct Boards {
     table: OnceLock<Result<Option<Table>, String>>,

@@ -1,5 +1,5 @@
-//! Debian's package manager: the system's own package lists, or separate ones for another processor,
-//! which leave the system's dpkg as it is. It knows the programs, not the packages.
+//! Debian's package manager: the system's own package lists, or separate ones for another
+//! processor, which leave the system's dpkg as it is. It knows the programs, not the packages.
 
 use std::{
     fmt, fs,

@@ -39,8 +39,8 @@ pub fn image(file: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Returns whether a file begins as one of the forms of an `Image`. A file that is packed as a whole
-/// is taken for one.
+/// Returns whether a file begins as one of the forms of an `Image`. A file that is packed as a
+/// whole is taken for one.
 pub fn is_image(head: &[u8]) -> bool {
     has(head, MAGIC) || has(head, ZBOOT) || head.starts_with(GZIP)
 }

@@ -156,7 +156,8 @@ mod tests {
         assert!(error.ends_with("interrupted"), "{error}");
     }
 
-    /// A piece is as small at the end of a large kernel, where the buffer is large, as at its begin.
+    /// A piece is as small at the end of a large kernel, where the buffer is large, as at its
+    /// begin.
     #[test]
     fn stop_is_looked_at_for_each_piece() {
         let packed = vec![7; 3 * PIECE + 5];

@@ -139,8 +139,8 @@ const fn own_flavour(architecture: &'static Architecture) -> Flavour {
     Flavour { name: OWN, architecture, build: None, preemption: None }
 }
 
-/// Debian's stock kernels for amd64 are built with PREEMPT_DYNAMIC: the boot arguments select one of
-/// three preemption models. Those for arm64 are built without it, with the model `voluntary`.
+/// Debian's stock kernels for amd64 are built with PREEMPT_DYNAMIC: the boot arguments select one
+/// of three preemption models. Those for arm64 are built without it, with the model `voluntary`.
 pub static FLAVOURS: [Flavour; 14] = [
     flavour("linux-none", &STOCK_6_1, "none"),
     flavour("linux-voluntary", &STOCK_6_1, "voluntary"),
@@ -212,8 +212,8 @@ pub(super) fn is_image(path: &Path, architecture: &Architecture) -> bool {
     read_head().is_ok() && ((architecture.is_image)(&head) || is_vmlinux(&head))
 }
 
-/// Returns whether a file is an ELF file whose code is loaded to the upper half of the address space,
-/// where kernels are. `head` is its first page, which has the program headers.
+/// Returns whether a file is an ELF file whose code is loaded to the upper half of the address
+/// space, where kernels are. `head` is its first page, which has the program headers.
 fn is_vmlinux(head: &[u8]) -> bool {
     let Ok(elf) = FileHeader64::<Endianness>::parse(head) else { return false };
     let Ok(endian) = elf.endian() else { return false };
@@ -275,8 +275,8 @@ impl Flavour {
         self.preemption.filter(|_| self.build.is_some_and(|build| build.is_dynamic))
     }
 
-    /// Returns the kernel: `own` if there is one, else Debian's, which is downloaded unless it is in
-    /// the cache.
+    /// Returns the kernel: `own` if there is one, else Debian's, which is downloaded unless it is
+    /// in the cache.
     ///
     /// # Errors
     /// If a file or program is missing, or the download fails or is stopped; the message gives the

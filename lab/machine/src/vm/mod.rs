@@ -87,8 +87,9 @@ struct Source {
 impl Source {
     /// The kernel and the port of a target; `None` if the target is none of a guest.
     ///
-    /// An image that begins as a kernel is booted. Its name is free; a name of the table selects the
-    /// preemption model of that name. Any other image is a program, and its name is the kernel's.
+    /// An image that begins as a kernel is booted. Its name is free; a name of the table selects
+    /// the preemption model of that name. Any other image is a program, and its name is the
+    /// kernel's.
     ///
     /// # Errors
     /// The image is neither, or the name is none of a kernel.
@@ -134,8 +135,8 @@ impl Source {
     }
 }
 
-/// The family of guests: the settings for kernels of the user's, and the guests that are prepared, or
-/// the errors of preparing them. Each is prepared once.
+/// The family of guests: the settings for kernels of the user's, and the guests that are prepared,
+/// or the errors of preparing them. Each is prepared once.
 #[derive(Default)]
 pub(super) struct Guests {
     settings: Settings,

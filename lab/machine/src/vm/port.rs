@@ -1,5 +1,5 @@
-//! The port as the guest's only program: installed with the lab, or built with `xtask guest` when a
-//! guest is first prepared.
+//! Finds the port for Linux, which is a guest's only program. The program is installed with the
+//! lab, or is built with `xtask guest` when a guest is prepared.
 
 use std::{fs, path::Path};
 
@@ -10,23 +10,24 @@ use crate::{builder, builder::folder_of_the_lab};
 
 const PACKAGE: &str = "chronoscope-linux";
 
-/// The profile of measuring code, in the root's Cargo.toml.
+/// The Cargo profile of measuring code, in the root's Cargo.toml.
 const PROFILE: &str = "optimized";
 
-/// The folders of the installed and the built programs, relative to the parent of the lab's own
-/// folder and to the build folder.
+/// The folder of the installed programs, relative to the parent of the lab's own folder.
 const INSTALLED: &str = "share/chronoscope/guest";
+
+/// The folder of the programs that `xtask guest` builds, relative to the build folder.
 const BUILT: &str = "guest";
 
-/// Reads the program, after building it where it is not installed. If it is up to date, Cargo
-/// builds nothing.
+/// Returns the program's bytes. Where the program is not installed, Cargo first builds it, unless
+/// it is up to date.
 ///
 /// # Errors
-/// If it is neither installed nor can be built.
+/// If the program is not installed and cannot be built, or cannot be read.
 pub fn program(architecture: &Architecture) -> Result<Vec<u8>> {
     let triple = architecture.triple;
     let folder = folder_of_the_lab()?;
-    // In a checkout, the programs are one folder below the build folder.
+    // In a checkout, the lab's own folder is one level below the build folder.
     let above = folder.parent().unwrap_or(Path::new("/"));
     let installed = above.join(INSTALLED).join(triple).join(PACKAGE);
     let path = if installed.is_file() {

@@ -1,5 +1,5 @@
-//! A client of QEMU's machine protocol (QMP): commands and answers as lines of JSON, over a socket
-//! that is QEMU's standard input. It knows the protocol, not the purpose of a command.
+//! A client of QEMU's machine protocol (QMP): commands and answers are lines of JSON, over a socket
+//! that is QEMU's standard input. The client knows the protocol, not the purpose of a command.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Write},
@@ -12,11 +12,12 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-/// The lab's end of the conversation; every call fails once its time limit has passed or `stop` is
-/// set.
+/// The lab's end of the conversation. Every call fails once the conversation's deadline has passed
+/// or `stop` is set.
 pub struct Qmp<'a> {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
+    /// The bytes of an incomplete line.
     line: Vec<u8>,
     deadline: Instant,
     stop: &'a AtomicBool,
@@ -66,7 +67,7 @@ impl<'a> Qmp<'a> {
         Ok(answer["return"].take())
     }
 
-    /// Repeats the query `name` until `done` accepts the answer, which it returns.
+    /// Repeats the query `name` every 5 ms until `done` accepts an answer, and returns that answer.
     ///
     /// # Errors
     /// As [`command`](Self::command).
@@ -80,7 +81,8 @@ impl<'a> Qmp<'a> {
         }
     }
 
-    /// Reads up to the wanted message and returns it; other messages are events, and are dropped.
+    /// Reads messages until `wanted` accepts one, and returns it. The messages before it are
+    /// events, and are dropped.
     ///
     /// # Errors
     /// If QEMU has ended, does not answer, or sends no JSON.

@@ -1,5 +1,6 @@
-//! The answer of a comparison: the finding as a sentence with its interval, the verdict in a word,
-//! how far it can be trusted, and the next step. `docs/compare.md` has the rules.
+//! The answer of a comparison: the finding as a sentence with its interval, the verdict in a few
+//! words, how far the finding can be trusted, and the next steps. The findings are given; the
+//! module words them by the rules of `docs/compare.md`.
 
 use super::{
     Step, TITLE, reading,
@@ -14,17 +15,19 @@ use chronoscope_run::Unit;
 use chronoscope_statistics::Interval;
 use chronoscope_units::digits;
 
-/// The ratio from which a change is written as a factor, and not in percent.
+/// The ratio from which a change is written as a factor. Smaller changes are written in percent.
 const FACTOR: f64 = 2.0;
 
-/// The number of samples from which p99 is no longer among the last few.
+/// The number of samples in a repetition from which p99 is not one of the few longest.
 const MANY: u64 = 1000;
 
-/// The most repetitions that are worth a proposal.
+/// The largest number of repetitions that a next step proposes.
 const MOST: usize = 200;
 
-/// The beginning of a reason that names conditions, and of one that has a command.
+/// The beginning of a reason that names differing conditions.
 const DOUBT: &str = "in doubt: ";
+
+/// The beginning of a reason that ends with the command for a comparison in turn.
 const IN_TURN: &str = "in turn decides: ";
 
 /// The gain of a step that settles an undecided statistic.
@@ -59,7 +62,7 @@ fn title(comparison: &Comparison) -> String {
     whole.unwrap_or_else(|| reading::capital(&comparison.answer))
 }
 
-/// The sentence on a single series; `None` if it was settled without figures.
+/// The sentence on a single series; `None` if the series is inconclusive or has no statistics.
 fn of_one(line: &Line, threshold: f64) -> Option<String> {
     let of = |wanted: &[Finding]| -> Vec<&StatisticLine> {
         line.statistics.iter().filter(|one| wanted.contains(&one.finding)).collect()
@@ -96,7 +99,7 @@ fn of_one(line: &Line, threshold: f64) -> Option<String> {
     }
 }
 
-/// The greatest growth that is not excluded, as a clause.
+/// The greatest growth among open statistics that is not excluded, as a clause.
 fn excluded(open: &[&StatisticLine]) -> String {
     let at_most = |one: &&StatisticLine| one.at_most.unwrap_or(f64::INFINITY);
     let widest = open.iter().copied().max_by(|one, other| at_most(one).total_cmp(&at_most(other)));
@@ -113,7 +116,8 @@ fn places(statistics: &[&StatisticLine]) -> String {
     statistics.iter().map(|one| one.at).collect::<Vec<_>>().join(", ")
 }
 
-/// The sentence on statistics that all changed to the same side, of `all` that were judged.
+/// The sentence on statistics that all changed in the same direction. `all` is the number of judged
+/// statistics.
 fn changed(statistics: &[&StatisticLine], all: usize, faster: bool) -> String {
     let place = |one: &StatisticLine| match all {
         1 if one.statistic == "p50" => String::new(),
@@ -138,7 +142,7 @@ fn changed(statistics: &[&StatisticLine], all: usize, faster: bool) -> String {
     format!("B {} {}", if takes { "takes" } else { "is" }, parts.join(", "))
 }
 
-/// The sentence on statistics that changed to both sides.
+/// The sentence on a series with slower and with faster statistics.
 fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> String {
     let parts = |statistics: &[&StatisticLine], word: &str| {
         let part = |(index, one): (usize, &&StatisticLine)| {
@@ -215,8 +219,8 @@ fn of_many(comparison: &Comparison, lines: &[Line]) -> String {
     }
 }
 
-/// The greatest change of a series in words, as `42 × at p99 in switch tasks=2`: of slower ones, or
-/// of faster ones.
+/// The greatest change of a statistic in words, as `42 × as long at p99 in switch tasks=2`.
+/// `slower` selects the greatest slowdown, otherwise the greatest speedup.
 fn greatest(lines: &[Line], slower: bool) -> Option<String> {
     let wanted = if slower { Finding::Regression } else { Finding::Improvement };
     let all = lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
@@ -233,7 +237,7 @@ fn greatest(lines: &[Line], slower: bool) -> Option<String> {
     Some(format!("{words} {} in {}", one.at, line.title()))
 }
 
-// Option::filter passes a reference.
+// The parameter is a reference because `Option::filter` passes one.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_usable(ratio: &f64) -> bool {
     ratio.is_finite() && *ratio > 0.0
@@ -260,13 +264,14 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// The ends of an interval as changes, in the unit of the change itself: ` (15–24 %)`. An end on the
-/// other side of 1 has a minus sign.
+/// The interval of a change, in brackets and in the unit of the change: ` (15–24 %)`. An end in the
+/// opposite direction of the change has a minus sign. Empty if an end is not finite.
 fn interval(ratio: f64, ends: Interval) -> String {
     ends_of(ratio, ends).map_or_else(String::new, |text| format!(" ({text})"))
 }
 
-/// The ends of the interval of a change: `15–24 %`, `−3 to 20 %`; `None` if one is not finite.
+/// The interval of a change without brackets: `15–24 %`, `−3 to 20 %`; `None` if an end is not
+/// positive and finite.
 pub fn ends_of(ratio: f64, ends: Interval) -> Option<String> {
     let (near, far) = if ratio < 1.0 { (ends.high, ends.low) } else { (ends.low, ends.high) };
     if !is_usable(&near) || !is_usable(&far) {
@@ -297,6 +302,7 @@ fn percent(share: f64) -> String {
     if percent < 1.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
 
+/// The verdict in a few words.
 fn verdict(comparison: &Comparison) -> &'static str {
     match comparison.finding {
         Finding::Mixed => match comparison.lines.as_slice() {
@@ -365,7 +371,7 @@ fn trust(comparison: &Comparison) -> Trust {
     Trust { verdicts, rest }
 }
 
-/// The trust in series of times: whether the sides took turns, and under which conditions.
+/// The trust in series of times: whether conditions differ, and whether the sides took turns.
 fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
     let in_doubt =
         judged.iter().filter(|line| line.reasons.iter().any(|one| one.starts_with(DOUBT))).count();
@@ -393,8 +399,8 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
     Verdict::bad("Trust large changes", &["A ran before B".to_owned(), scatter])
 }
 
-/// A warning that p99 is one of the last few samples; `None` for several series, and for many
-/// samples.
+/// A warning that p99 is one of the few longest samples. `None` for several series, without a
+/// statistic of the tail, and from [`MANY`] samples on.
 fn few_samples(judged: &[&Line]) -> Option<Verdict> {
     let [line] = judged else { return None };
     let samples = line.samples.filter(|samples| *samples < MANY)?;

@@ -1,6 +1,6 @@
-//! A ranking of kernels: an operation a row, a kernel and kind of task a column, each cell beside
-//! the row's best. Threads are compared with threads and coroutines with coroutines; a tie is no
-//! win. Figures of different machines or clocks are never in one ranking.
+//! A ranking of kernels. Each row is an operation, each column a kernel with a kind of task, and
+//! each cell is compared with the row's best. Threads are compared with threads and coroutines with
+//! coroutines; a tie is no win. Figures of different machines or clocks are never in one ranking.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use super::{
 };
 use chronoscope_run::{Answering, CaseResult, Run, answer::Pick};
 
-/// Cells that differ by less than this count as equal: exact figures are whole numbers, and those
-/// of a wall clock are not known better.
+/// Cells that differ by less than this count as equal. Exact figures are whole numbers, and figures
+/// of a wall clock are not more precise.
 const TIE: f64 = 0.01;
 
 /// A ranking.
@@ -38,7 +38,7 @@ pub struct Row {
     /// The operation's kind, such as `Wake`; empty if the rules give none.
     pub group: String,
     pub unit: String,
-    /// A time, in which a least value wins.
+    /// The values are times, of which the least wins.
     pub timed: bool,
     /// The words with which a title names the subject's cost in the row.
     pub cost: String,
@@ -102,8 +102,8 @@ impl Ranking {
         Some(ranking)
     }
 
-    /// The ranking of the machine whose figures stand beside those of the ranked one; `None` if the
-    /// rules name none.
+    /// The ranking of the second machine, whose figures are shown next to the first machine's;
+    /// `None` if the rules name no second machine.
     pub fn beside(run: &Run, rules: &Answering) -> Option<Self> {
         let machine = (!rules.beside.is_empty()).then(|| rules.beside.clone())?;
         Self::of(run, &Answering { machine, ..rules.clone() })

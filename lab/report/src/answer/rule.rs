@@ -26,7 +26,7 @@ pub fn label(run: &Run, case: &CaseResult) -> Label {
     case.label.filtered(|part| alone || !others().all(|other| other.label.has(part)))
 }
 
-/// The cases with evidence that a pick is of.
+/// The cases with evidence that a pick selects.
 pub fn cases<'a>(pick: &Pick, run: &'a Run) -> impl Iterator<Item = &'a CaseResult> {
     run.cases.iter().filter(move |case| {
         let has = |(name, value): (&OneLine, &OneLine)| match case.parameters.get(name) {
@@ -47,14 +47,14 @@ fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
     parameters.find(extra).map(|parameter| parameter.default)
 }
 
-/// The series that stand for a case where nothing picks one: its first measured one. Those of
-/// `operations` are of equal rank, so all.
+/// The series that represent a case if nothing picks one: the first measured series. The series of
+/// the experiment `operations` are of equal rank, so all of them represent the case.
 pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
     let are_equals = case.experiment == experiments::operations::SPEC.name;
     case.measured().take(if are_equals { usize::MAX } else { 1 })
 }
 
-/// The series of a case that a pick is of.
+/// The series of a case that a pick selects.
 pub fn series<'a>(pick: &Pick, case: &'a CaseResult) -> Option<&'a SeriesResult> {
     match &*pick.series {
         "" => case.measured().next(),
@@ -62,13 +62,14 @@ pub fn series<'a>(pick: &Pick, case: &'a CaseResult) -> Option<&'a SeriesResult>
     }
 }
 
-/// The figures of a pick in a case. `statistic` replaces its own; the median if there is neither.
+/// The figures of a pick in a case. `statistic` replaces the pick's own statistic; if both are
+/// empty, the median is taken.
 pub fn figure(pick: &Pick, case: &CaseResult, statistic: &str) -> Option<Span> {
     let name = [statistic, &pick.statistic, "p50"].into_iter().find(|name| !name.is_empty())?;
     Span::of_case(case, series(pick, case), name)
 }
 
-/// The rules with the run that they are about.
+/// The rules of an answer with the run that they answer for.
 #[derive(Clone, Copy)]
 pub struct Ruled<'a> {
     pub run: &'a Run,

@@ -1,11 +1,11 @@
-//! The trust line of an answer: how far its figures hold, with at most three reasons, what measured
-//! nothing, and whether anything was judged. `docs/report.md` has the rules.
+//! The trust line of an answer: how far its figures hold, with at most three reasons, the cases
+//! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
 
 use super::{rule::machine, span};
 use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
 use chronoscope_units::{digits, show};
 
-/// The load of a processor from which others may have run in the place of a measured task.
+/// The load of a processor from which other programs may have run in the place of a measured task.
 const BUSY: f64 = 0.5;
 
 /// The relative difference of reference loops above which the machine's speed varied.
@@ -73,8 +73,8 @@ impl Verdict {
     }
 }
 
-/// The verdict on figures of deterministic targets; `None` without any. `beside` those there are
-/// times.
+/// The verdict on figures of deterministic targets; `None` without such figures. `beside` is true
+/// if the run has times as well.
 fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     let has = |domain| {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))

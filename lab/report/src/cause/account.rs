@@ -1,7 +1,9 @@
-//! Accounts for the time of a sample by the users of the processor: interrupts, soft interrupts,
-//! other tasks, non-maskable interrupts, and none that the kernel knows of. The account is that of the
-//! kernel's tracer osnoise, from its own events where the record has them, and otherwise from the
-//! kernel's irq, sched and nmi events, which every kernel has.
+//! Divides the time of a sample among the users of the processor: interrupts, soft interrupts,
+//! other tasks, non-maskable interrupts, and the time for which the kernel names no user. The
+//! classes are the same as in the kernel's tracer osnoise.
+//!
+//! The source is osnoise's own events where the record has them, and otherwise the kernel's irq,
+//! sched and nmi events, which every kernel has.
 
 use super::schedule::{DOUBT, Ran, Record, Span, What};
 use crate::{timeline::ftrace::line, timeline::ftrace::line::Kind, timeline::ftrace::line::Line};
@@ -10,10 +12,11 @@ use crate::{timeline::ftrace::line, timeline::ftrace::line::Kind, timeline::ftra
 pub const CLASSES: [&str; 5] =
     ["no kernel event", "interrupts", "soft interrupts", "other tasks", "non-maskable interrupts"];
 
-/// The class of other tasks.
+/// The index of the class of other tasks.
 const TASKS: usize = 3;
 
-/// The longest disturbance that is looked for, in ns.
+/// The length of the longest disturbance that the search finds, in ns. An event comes when its
+/// disturbance has ended, so the search goes on for this long after a span.
 const LONGEST: f64 = 1e9;
 
 /// The time of a span by class, in ns; the sum is the length of the span.
@@ -22,14 +25,17 @@ pub type Account = [f64; CLASSES.len()];
 /// The disturbances of a processor that a record shows.
 pub struct Noises<'a> {
     ran: Ran<'a>,
-    /// The events that have measured a disturbance themselves, in the order of their ends.
+    /// The disturbances that an event of the record states with their length, in the order of their
+    /// ends.
     measured: Vec<Noise>,
     /// The record has osnoise's events, which measure disturbances of all classes.
     is_osnoise: bool,
 }
 
-/// A disturbance: its end and its net length, without those that interrupted it, in ns.
+/// A disturbance. `end` is in ns of the trace's clock. `ns` is its net length: the disturbances
+/// that interrupted it are not included.
 struct Noise {
+    /// The index in [`CLASSES`].
     class: usize,
     /// The number of the task or of the interrupt.
     task: u32,
@@ -38,7 +44,7 @@ struct Noise {
 }
 
 impl<'a> Noises<'a> {
-    /// Reads a record; `None` if it does not show which tasks are the case's.
+    /// Reads a record; `None` if the record does not show which tasks belong to the case.
     pub fn read(record: &Record<'a>) -> Option<Self> {
         let ran = Ran::read(record.text, record.cpu)?;
         let mut noises = Self { ran, measured: Vec::new(), is_osnoise: false };
@@ -60,6 +66,7 @@ impl<'a> Noises<'a> {
         Some(noises)
     }
 
+    /// Returns the source of the account, in words.
     pub fn source(&self) -> &'static str {
         if self.is_osnoise {
             "the events of the kernel's tracer osnoise"
@@ -78,8 +85,11 @@ impl<'a> Noises<'a> {
         (self.is_osnoise && self.covers(span)).then(|| self.of(span))
     }
 
-    /// The account of a span at whose end a task of the case runs, which is not accounted for. A
-    /// class's time is at most that which the classes before it left.
+    /// Returns the account of a span. The case's task that runs at the end of the span is no
+    /// disturbance, so its time counts as `no kernel event`.
+    ///
+    /// Non-maskable interrupts are subtracted first, then interrupts, soft interrupts and other
+    /// tasks. Each class gets at most the time that is left.
     pub fn of(&self, span: Span) -> Account {
         let mut account = Account::default();
         let task = self.ran.own_at(span.1);
@@ -101,8 +111,8 @@ impl<'a> Noises<'a> {
         account
     }
 
-    /// `true` if nothing else ran within the span, as far as the record shows, to within the
-    /// precision of its times.
+    /// `true` if the record shows nothing but the case's task within the span. The span is widened
+    /// at both ends by the uncertainty of the record's times.
     pub fn is_unexplained(&self, (from, to): Span) -> bool {
         let (wide, task) = ((from - DOUBT, to + DOUBT), self.ran.own_at(to));
         self.measured_in(wide).all(|noise| noise.class == TASKS && Some(noise.task) == task)
@@ -110,16 +120,17 @@ impl<'a> Noises<'a> {
             && self.ran.others_of_own(task, wide).next().is_none()
     }
 
-    /// The measured disturbances within a span.
+    /// The measured disturbances that overlap a span.
     fn measured_in(&self, (from, to): Span) -> impl Iterator<Item = &Noise> {
         let next = self.measured.partition_point(|noise| noise.end <= from);
-        // An event follows the end of its disturbance, so the starts are not in order.
+        // The disturbances are in the order of their ends, so their starts are in no order.
         let until = self.measured[next..].iter().take_while(move |noise| noise.end <= to + LONGEST);
         until.filter(move |noise| noise.end - noise.ns < to)
     }
 
-    /// The time of the span in which pieces of the first kinds ran: interrupts, soft interrupts,
-    /// tasks other than this one of the case.
+    /// Returns the time within the span, in ns, in which at least one piece of the first `kinds`
+    /// kinds ran. The kinds are interrupts, soft interrupts, and tasks other than `task`, which is
+    /// the number of a task of the case.
     fn covered(&self, (from, to): Span, kinds: usize, task: Option<u32>) -> f64 {
         let rank = |what: &What<'_>| match what {
             What::Interrupt(_) => 0,
@@ -139,7 +150,7 @@ impl<'a> Noises<'a> {
 }
 
 impl Noise {
-    /// The part of the disturbance before a time, if it ran without interruption.
+    /// Returns the part of the disturbance before `time`, in ns, as if nothing had interrupted it.
     fn ns_before(&self, time: f64) -> f64 {
         (time - (self.end - self.ns)).min(self.ns)
     }
@@ -153,7 +164,7 @@ mod tests {
         Noises::read(&Record::for_test(text, 1)).unwrap()
     }
 
-    /// From a number of µs after the record's whole second to another.
+    /// A span between two times, in µs after second 5 of the trace's clock.
     fn span(from: f64, to: f64) -> Span {
         (5e9 + 1e3 * from, 5e9 + 1e3 * to)
     }

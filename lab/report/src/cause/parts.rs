@@ -1,5 +1,6 @@
-//! The parts of the worst samples of a series: of a late task's wait for its timer, the moments on
-//! its way; of a gap in `noise`, the holders of the processor. A report draws them.
+//! Divides the worst samples of a series into parts, which a report draws. The lateness of a task
+//! that waits for a timer is divided by the moments on the task's way; a gap in `noise`, by the
+//! holders of the processor.
 
 use super::{
     account::{CLASSES, Noises},
@@ -12,7 +13,7 @@ use chronoscope_run::{CaseResult, SeriesResult};
 /// The longest samples of a repetition, each divided into parts.
 #[derive(Debug, PartialEq)]
 pub struct Parts {
-    /// The sentence's subject: where the parts come from.
+    /// The source of the parts, as the subject of a sentence.
     pub source: &'static str,
     pub names: &'static [&'static str],
     /// The start of each sample since the repetition's first one, and the lengths of its parts, in

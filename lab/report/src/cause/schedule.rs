@@ -25,7 +25,8 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
     let worst = Some(span(&taken.worst())).filter(|span| ran.covers(*span))?;
     let all = taken.windows.iter().map(span).filter(|span| ran.covers(*span));
     let usual = mean(&ran, all.filter(|span| *span != worst));
-    // Keeps those that took longer than usual beyond the uncertainty, the longest first.
+    // Keeps the tasks and interrupts that took longer than usual by more than the uncertainty, the
+    // longest first.
     let is_longer = |(what, took): &(What, Took)| {
         let usually = usual.get(what).copied().unwrap_or_default();
         took.ns - took.doubt > usually.ns + usually.doubt
@@ -86,7 +87,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The name of the case's tasks: that of the task that begins and ends it.
+/// The name of the case's tasks, which is the name of the task that begins and ends the case.
 pub(super) fn own(record: &str) -> Option<&str> {
     let mut marked = record.lines().filter_map(|line| match line::read(line) {
         Line::Event(event)
@@ -161,7 +162,7 @@ pub(super) struct Piece<'a> {
 /// The tasks and interrupts that ran on a processor, except the case's own tasks and idling.
 #[derive(Default)]
 pub(super) struct Ran<'a> {
-    /// The pieces of tasks, interrupts and soft interrupts; those of a kind do not overlap.
+    /// The pieces of tasks, interrupts and soft interrupts; pieces of one kind do not overlap.
     pieces: [Vec<Piece<'a>>; 3],
     /// The stretches of the case's own tasks, each with the task's number.
     own: Vec<(u32, Span)>,
@@ -179,7 +180,7 @@ pub(super) struct Ran<'a> {
 }
 
 impl<'a> Ran<'a> {
-    /// Reads a record; `None` if it does not show which tasks are the case's.
+    /// Reads a record; `None` if the record does not show which tasks belong to the case.
     pub fn read(record: &'a str, cpu: u32) -> Option<Self> {
         let own = own(record)?;
         let mut ran = Self::default();
@@ -200,7 +201,7 @@ impl<'a> Ran<'a> {
 
     fn take(&mut self, event: &line::Event<'a>) {
         let (_, before) = *self.known.get_or_insert((event.at, event.at));
-        // Sometimes the event is missing with which another task began to run.
+        // The record sometimes lacks the event of a switch to another task.
         if self.is_lost || self.id.is_some_and(|id| id != event.task.id) {
             self.gaps.push((before, event.at));
             (self.is_lost, self.id, self.open) = (false, None, [None; 3]);
@@ -256,7 +257,7 @@ impl<'a> Ran<'a> {
         self.own.get(next).filter(|(_, (start, _))| *start <= at + DOUBT).map(|(id, _)| *id)
     }
 
-    /// The stretches of the case's tasks but one within a span.
+    /// The stretches within a span of the case's tasks, without the task with the number `id`.
     pub fn others_of_own(&self, id: Option<u32>, (from, to): Span) -> impl Iterator<Item = Span> {
         let next = self.own.partition_point(|(_, (_, end))| *end <= from);
         let within = self.own[next..].iter().take_while(move |(_, (start, _))| *start < to);

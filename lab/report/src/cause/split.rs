@@ -1,7 +1,7 @@
 //! Splits the lateness of the worst sample of a task that waits for a timer, as the kernel's tracer
 //! timerlat does: until the timer's interrupt, until the wake-up, until the switch to the task, and
-//! until the task's mark. The moments come from the kernel's sched and irq events, which every kernel
-//! has; the sentence names that source.
+//! until the task's mark. The moments come from the kernel's sched and irq events, which every
+//! kernel has; the sentence names that source.
 
 use super::{
     schedule::{self, DOUBT, Record},

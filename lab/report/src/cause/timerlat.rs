@@ -1,6 +1,6 @@
-//! The samples of the kernel's own tracer timerlat, where it ran beside the case: how late its
-//! timer's interrupt came, and how late its thread ran. They are of the kernel's thread, not of the
-//! case's task.
+//! The samples of the kernel's own tracer timerlat, for cases beside which it ran: how late its
+//! timer's interrupt came, and how late its thread ran. The samples measure timerlat's thread in
+//! the kernel, and not the case's task.
 
 use super::{
     account::{CLASSES, Noises},

@@ -43,8 +43,8 @@ fn load(a: &Context, b: &Context) -> Option<String> {
     })
 }
 
-/// The difference between the times that the hypervisor took away. One tick of its counter more or
-/// less is none.
+/// The difference between the times that the hypervisor took from the two cases, as a sentence.
+/// `None` unless one time is at least twice the other.
 pub fn steal(a: &CaseResult, b: &CaseResult) -> Option<String> {
     let most = |case: &CaseResult| case.figure("steal").map(|figure| figure.max);
     let (of_a, of_b) = (most(a)?, most(b)?);

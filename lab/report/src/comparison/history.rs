@@ -30,7 +30,8 @@ impl From<Between> for BetweenRuns {
 }
 
 impl History {
-    /// Adds an earlier run on the machine. Cases without a verdict teach nothing.
+    /// Adds an earlier run on the machine. Only cases that passed or missed a limit
+    /// count.
     pub fn add(&mut self, run: &Run) {
         let usable = run
             .cases

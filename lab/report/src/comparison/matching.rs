@@ -1,4 +1,4 @@
-//! Which case of A is compared with which case of B.
+//! Pairs each case of A with the case of B that it is compared with.
 
 use anyhow::{Result, bail};
 
@@ -85,7 +85,7 @@ impl Pairing {
         all.then(|| format!("A is {a}, B is {b}"))
     }
 
-    /// The label of a pair: that of its case, without what differs between the sides.
+    /// The label of a pair: the label of its case, without the parts that differ between the sides.
     fn label(&self, case: &CaseResult, with_target: bool) -> String {
         match self {
             Self::Parameter(name) => {

@@ -1,8 +1,8 @@
 //! Compares two runs, case by case and statistic by statistic; `docs/compare.md` gives the rules.
 //!
-//! [`statistics::compare`](chronoscope_statistics::compare()) judges figures. This module decides which
-//! figures may be compared: it settles cases without evidence and different clocks itself, and
-//! makes a finding inconclusive if it depends on the speed or the conditions of the machines.
+//! [`statistics::compare`](chronoscope_statistics::compare()) judges figures. This module decides
+//! which figures may be compared: it settles cases without evidence and different clocks itself,
+//! and makes a finding inconclusive if it depends on the speed or the conditions of the machines.
 
 mod doubt;
 mod finding;
@@ -135,7 +135,7 @@ pub struct Line {
     /// The samples of the shortest repetition of both sides; `None` without figures.
     #[serde(skip)]
     pub samples: Option<u64>,
-    /// The distributions beside each other; `None` if the series have none.
+    /// The ratio of both distributions; `None` if the series have none.
     #[serde(skip)]
     pub shift: Option<Shift>,
 }
@@ -194,7 +194,7 @@ pub struct StatisticLine {
     pub threshold: f64,
 }
 
-/// The figures of a [`statistics::Comparison`]. `a` and `b` are those of a typical repetition.
+/// The figures of a [`statistics::Comparison`]. `a` and `b` are the values of a typical repetition.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Figures {
     pub a: Option<f64>,
@@ -233,7 +233,7 @@ pub fn compare(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Line> {
     compare_each(pairs, options).into_iter().flatten().collect()
 }
 
-/// Compares all cases, as one family. Returns the lines of each.
+/// Compares all cases, as one family. Returns the lines of each pair.
 pub fn compare_each(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Vec<Line>> {
     let prepared: Vec<Vec<Prepared>> = pairs.iter().map(|pair| prepare(pair, options)).collect();
     let counts: Vec<usize> = prepared.iter().map(Vec::len).collect();
@@ -510,8 +510,8 @@ impl Prepared {
     }
 }
 
-/// The verdict that holds as measured and at equal speed of the machines. A regression in one of
-/// the two only is in doubt.
+/// Merges the verdict on the measured values with the verdict at equal speed of the machines. A
+/// regression that only one of them has is in doubt.
 fn agreed(measured: Verdict, adjusted: Verdict) -> Verdict {
     let is_slower = |verdict: Verdict| verdict == Verdict::Regression;
     let harmless = |verdict: Verdict| matches!(verdict, Verdict::Pass | Verdict::Improvement);
@@ -587,8 +587,8 @@ fn judge(
     speed: impl Fn(&Line) -> f64,
 ) -> Vec<Vec<statistics::Comparison>> {
     let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
-    // All the same: nothing to test. A few repetitions, or those of two runs, can agree by accident;
-    // a scatter between runs leaves only zeros as they are.
+    // All the same: nothing to test. A few repetitions, or those of two runs, can agree by
+    // accident; a scatter between runs leaves only zeros as they are.
     let alike = |a: &[f64], one: &Values| {
         let shortest = a.len().min(one.b.len());
         let all_same = a.iter().chain(&one.b).all(|value| a.first() == Some(value));

@@ -1,6 +1,6 @@
-//! The table of all figures, `--full`: one line for each series with the verdict last, followed by the
-//! reasons of verdicts, the evidence, cycles by function, published figures, peers and the
-//! machine's conditions. Each section is a submodule.
+//! The table of all figures, `--full`: one line for each series, with the verdict last. Below it
+//! are the reasons of verdicts, the evidence, cycles by function, published figures, peers and the
+//! machine's conditions. Most sections have a submodule of their own.
 
 pub(crate) mod conditions;
 mod cycles;
@@ -12,8 +12,8 @@ pub(crate) mod published;
 use crate::{Paint, Screen};
 use chronoscope_run::{CaseResult, Run, label::Part};
 
-/// The header of the column that follows a statistic with an interval: its least confidence, with
-/// five repetitions. From six on, it is 95 %.
+/// The header of the column with the interval of p50. The share is the interval's least confidence,
+/// which five repetitions give; from six repetitions on, the confidence is at least 95 %.
 pub(crate) const INTERVAL: &str = "p50, 93 %";
 
 /// Line width in characters at which wrappable lines are broken.
@@ -40,7 +40,7 @@ pub fn proofs(run: &Run, paint: Paint) -> String {
     joined(vec![reasons(run, paint).join("\n"), evidence::section(run), conditions::section(run)])
 }
 
-/// The sections that hold anything, with an empty line between them.
+/// Joins the sections that are not blank, with an empty line between them.
 fn joined(mut sections: Vec<String>) -> String {
     sections.retain(|section| !section.trim().is_empty());
     sections
@@ -55,7 +55,7 @@ fn name(case: &CaseResult) -> String {
     format!("{} {}", case.experiment, case.label).trim_end().to_owned()
 }
 
-/// Shortens a name to `most` characters. The end is kept, as it holds a path's function name.
+/// Shortens a name to `most` characters. The end is kept: in a path, the function's name is there.
 fn truncate_start(name: &str, most: usize) -> String {
     let length = name.chars().count();
     if length <= most {
@@ -87,8 +87,8 @@ impl<'a> Group<'a> {
             })
     }
 
-    /// The parts of a case's label that are not common to the group; `defaults` if there are none,
-    /// or empty if the case is alone in its group.
+    /// The parts of a case's label that are not common to the group. Without such a part the label
+    /// is `defaults`, or empty if the case is alone in its group.
     fn label(&self, case: &'a CaseResult) -> String {
         let label = case.label.filtered(|part| !self.common.contains(&part));
         match label.is_empty() && self.cases.len() > 1 {

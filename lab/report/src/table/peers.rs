@@ -1,11 +1,13 @@
-//! Peers: Chronoscope's statistics next to another tool's, and their ratio; below, the commands and
-//! the study's notes on differences.
+//! The section of peers: a table with each statistic as Chronoscope and as another tool, the peer,
+//! measured it, and their ratio. Below the table are the peers' commands and the study's notes on
+//! differences.
 
 use crate::{Paint, text_table::Side, text_table::TextTable};
 use chronoscope_run::{Paired, PeerResult, Run, Status, names::HOST};
 use chronoscope_statistics::median;
 use chronoscope_units::{digits, show};
 
+/// Renders the section; empty for a run without peers.
 pub fn section(run: &Run, paint: Paint) -> String {
     if run.peers.is_empty() {
         return String::new();
@@ -61,7 +63,7 @@ fn row(peer: &PeerResult, paired: &Paired, verdict: String) -> Vec<String> {
     ]
 }
 
-/// The verdict of a peer; `not judged` instead of a pass when the study sets no tolerance.
+/// The words of a peer's verdict; a pass is `not judged` if the study sets no tolerance.
 fn verdict(peer: &PeerResult, paint: Paint) -> String {
     let judged = peer.statistics.iter().any(|paired| paired.within.is_some());
     if peer.verdict.status == Status::Pass && !judged {

@@ -1,8 +1,10 @@
-//! The JSON of Android's `libhwbinder_latency`, in the form of its older and of its newer versions.
-//! Keys and rounding are the original's, and so is their order, which maps do not keep.
+//! Writes the JSON of Android's `libhwbinder_latency`, in the form of its older or its newer
+//! versions. The keys, their order and the rounding are the original's. The text is put together by
+//! hand, because maps do not keep the order of keys.
 //!
-//! The newer form adds all pairs together (`ALL`), percentiles (`otherdis`, `fifodis`) and the
-//! mode. The original's percentiles are middles of buckets of 0.39 ms; these are exact.
+//! The newer form adds all pairs together (`ALL`), percentiles (`otherdis`, `fifodis`) and the mode
+//! (`passthrough`). A percentile of the original is the middle of a bucket of 0.39 ms; a percentile
+//! here is exact.
 
 use std::fmt::Write as _;
 
@@ -15,9 +17,9 @@ use chronoscope_statistics::rank;
 
 /// The part of the command line that the output depends on.
 pub struct Form {
-    /// The number of pairs of a client and a service.
+    /// The number of pairs; a pair is a client and a service.
     pub pairs: u64,
-    /// The service is a function of the client.
+    /// The client calls the service as a function, without a driver.
     pub passthrough: bool,
     iterations: u64,
     deadline_us: u64,
@@ -46,8 +48,8 @@ impl Form {
     }
 }
 
-/// Returns the output. `clock` is the unit of the figures, `None` for milliseconds on the wall;
-/// `passes` says whether inheritance held in all calls.
+/// Returns the output. `clock` is the unit of the figures, or `None` for milliseconds of a wall
+/// clock. `passes` is true if inheritance held in all calls.
 ///
 /// # Errors
 /// The target has not sent a pair's series.
@@ -98,15 +100,17 @@ struct Pair {
     fifo: Caller,
 }
 
-/// The calls of a caller: their times in ms, in the order of the calls, and the number of misses.
+/// The calls of a pair's client from a thread at `SCHED_OTHER` (`other`) or `SCHED_FIFO` (`fifo`).
 #[derive(Default)]
 struct Caller {
+    /// The times in ms, in the order of the calls.
     values: Vec<f64>,
+    /// The number of calls that missed the deadline.
     misses: f64,
 }
 
 impl Pair {
-    /// The calls of the pair `place`, counted from 0.
+    /// Reads the calls of the pair with the number `place`, from 0.
     ///
     /// # Errors
     /// The target has not sent the pair's series.
@@ -145,7 +149,7 @@ impl Pair {
         })
     }
 
-    /// The pair's member of the output's object.
+    /// Returns the pair as the member `name` of the output.
     fn json(&self, name: &str, form: &Form) -> String {
         let (calls, same) = (self.calls, self.on_one_processor);
         let ratio = if calls > 0.0 { same / calls } else { 0.0 };
@@ -166,18 +170,19 @@ impl Pair {
     }
 }
 
-/// The percentiles of `--detail`; the newer original has the first four of them.
+/// The percentiles of `--detail`. The newer form's `otherdis` and `fifodis` have the first four.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 impl Caller {
-    /// The times, rising.
+    /// The times in ms, in ascending order.
     fn sorted(&self) -> Vec<f64> {
         let mut values = self.values.clone();
         values.sort_unstable_by(f64::total_cmp);
         values
     }
 
+    /// Returns the caller as a member of the output:
     /// `"other_ms":{ "avg":0.2, "wst":2.8, "bst":0.053, "miss":2, "meetR":0.9996}`
     fn json(&self, name: &str, detail: bool) -> String {
         let (values, misses) = (self.sorted(), self.misses);
@@ -209,8 +214,8 @@ fn percentiles(values: &[f64], wanted: &[(&str, f64)], digits: usize) -> String 
     wanted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a number to `digits` significant digits as C's `%g` does: no trailing zeros; with an
-/// exponent if the number is very small or has more digits.
+/// Formats a number to `digits` significant digits as C's `%g` does: without trailing zeros, and
+/// with an exponent if the number is below 1e-4 or has more than `digits` digits before the point.
 fn general(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();

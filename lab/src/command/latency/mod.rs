@@ -54,8 +54,7 @@ impl Transport {
 }
 
 /// Measures calls through `transport`, and prints the original's JSON. Returns 2 if inheritance
-/// fails or
-/// `--limit` is missed.
+/// fails or `--limit` is missed.
 ///
 /// # Errors
 /// The target cannot be run, or its evidence does not hold.

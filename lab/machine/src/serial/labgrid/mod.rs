@@ -1,11 +1,11 @@
 //! Boards that labgrid shares between people and CI. A place is reserved by its tags, waited for,
 //! locked, and given back. All of it is done by `labgrid-client`, so labgrid's own settings hold.
-//! LG_ENV holds for drivers alone: it names places of its own, which would be locked and released in
-//! place of the reserved one.
+//! LG_ENV holds for drivers alone: it names places of its own, which would be locked and released
+//! in place of the reserved one.
 //!
 //! A file that this process locks notes each place that it holds. A process that is killed leaves
-//! the file unlocked; the next one gives the place back. The token of the reservation names the place,
-//! so a place that somebody else holds by then is left alone.
+//! the file unlocked; the next one gives the place back. The token of the reservation names the
+//! place, so a place that somebody else holds by then is left alone.
 
 mod record;
 mod show;

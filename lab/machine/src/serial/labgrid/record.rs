@@ -48,8 +48,8 @@ impl Record {
         let path = folder.join(token);
         let unwritable = || format!("cannot note the place in {}", folder.display());
         fs::create_dir_all(&folder).with_context(unwritable)?;
-        // The note has its name once it is locked and whole: [`lost`](Self::lost) of another process
-        // may look at any moment, and passes over names that are no token.
+        // The note has its name once it is locked and whole: [`lost`](Self::lost) of another
+        // process may look at any moment, and passes over names that are no token.
         let unfinished = folder.join(format!(".{token}"));
         let mut file = File::create(&unfinished).with_context(unwritable)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).with_context(unwritable)?;
@@ -87,8 +87,8 @@ impl Record {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || !path.exists() {
             return Ok(None);
         }
-        // A note that is no text has lost its coordinator's address: no coordinator has this one, so
-        // the note is kept and reported, and stops nothing.
+        // A note that is no text has lost its coordinator's address: no coordinator has this one,
+        // so the note is kept and reported, and stops nothing.
         let coordinator = String::from_utf8_lossy(&fs::read(path)?).into_owned();
         Ok(Some(Self { token: token.to_owned(), coordinator, path: path.to_owned(), _lock: file }))
     }

@@ -1,14 +1,21 @@
 //! The protocol of a terminal server: telnet (RFC 854) in its binary mode (RFC 856), with the
-//! control of a serial port (RFC 2217). It turns bytes into bytes and does no input or output.
+//! control of a serial port (RFC 2217). The module encodes and decodes bytes, and does no input or
+//! output.
 
-/// The byte that begins a command. As data it is sent twice.
+/// The byte that begins a command. As a byte of data, it is sent twice.
 const IAC: u8 = 255;
+
+/// Commands on an option: the receiver shall not use it (DONT) or shall (DO); the sender does not
+/// use it (WONT) or does (WILL).
 const DONT: u8 = 254;
 const DO: u8 = 253;
 const WONT: u8 = 252;
 const WILL: u8 = 251;
-/// Begins and ends the parameters of an option.
+
+/// The command that begins the parameters of an option.
 const SB: u8 = 250;
+
+/// The command that ends the parameters of an option.
 const SE: u8 = 240;
 
 /// Telnet's options: 8 bits a byte, no "go ahead", and the control of a serial port.
@@ -16,7 +23,7 @@ const BINARY: u8 = 0;
 const NO_GO_AHEAD: u8 = 3;
 const COM_PORT: u8 = 44;
 
-/// Commands of [`COM_PORT`]; the server's answer has the command plus [`ANSWER`].
+/// Commands of [`COM_PORT`]. The server answers with the command's number plus [`ANSWER`].
 const SET_BAUD: u8 = 1;
 const SET_DATA_SIZE: u8 = 2;
 const SET_PARITY: u8 = 3;
@@ -25,16 +32,17 @@ const SET_CONTROL: u8 = 5;
 const PURGE: u8 = 12;
 const ANSWER: u8 = 100;
 
-/// The most bytes of an option's parameters that are kept. The answers to all requests fit.
+/// The most bytes that are kept of an option's parameters. No answer to a request of [`opening`] is
+/// longer.
 const MAX_PARAMETERS: usize = 16;
 
 /// The client's side of a connection.
 #[derive(Debug, Default)]
 pub struct Client {
     state: State,
-    /// The parameters of the option that is being received, without its end.
+    /// The parameters received so far of the current option.
     parameters: Vec<u8>,
-    /// The rate that the server has set.
+    /// The rate that the server has set, in baud; `None` before its answer.
     pub baud: Option<u32>,
 }
 
@@ -44,7 +52,7 @@ enum State {
     Data,
     /// After [`IAC`].
     Command,
-    /// After a command that names an option.
+    /// After a command on an option, which the next byte names.
     Option(u8),
     /// Within an option's parameters.
     Parameters,
@@ -82,7 +90,8 @@ impl Client {
                     self.answered();
                     State::Data
                 }
-                // Twice IAC is the byte itself; anything else is no protocol, and kept likewise.
+                // IAC twice is the byte 255. Any other byte after IAC breaks the protocol, and is
+                // kept like data.
                 (State::Parameters | State::End, byte) => {
                     if self.parameters.len() < MAX_PARAMETERS {
                         self.parameters.push(byte);
@@ -93,6 +102,7 @@ impl Client {
         }
     }
 
+    /// Reads the rate if the complete parameters are the answer to [`SET_BAUD`].
     fn answered(&mut self) {
         const BAUD: u8 = SET_BAUD + ANSWER;
         if let [COM_PORT, BAUD, rate @ ..] = &self.parameters[..] {
@@ -101,8 +111,8 @@ impl Client {
     }
 }
 
-/// Refuses an option that [`opening`] does not ask for. The options that it asks for need no
-/// answer, nor does a server's refusal: the option then stays off.
+/// Appends the refusal of an option that [`opening`] does not ask for. An option that [`opening`]
+/// asks for needs no answer. A server's refusal needs none either: the option stays off.
 fn refuse(verb: u8, option: u8, reply: &mut Vec<u8>) {
     let is_asked = [BINARY, NO_GO_AHEAD, COM_PORT].contains(&option);
     match verb {
@@ -112,8 +122,8 @@ fn refuse(verb: u8, option: u8, reply: &mut Vec<u8>) {
     }
 }
 
-/// The first bytes of a connection: binary mode, the line's form (8 data bits, no parity, one stop
-/// bit, no flow control) and rate, and a command to discard both of the server's buffers.
+/// Returns the first bytes of a connection. They ask for binary mode, 8 data bits, no parity, one
+/// stop bit, no flow control and the rate `baud`, and discard both of the server's buffers.
 pub fn opening(baud: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for option in [BINARY, NO_GO_AHEAD, COM_PORT] {
@@ -133,7 +143,7 @@ pub fn opening(baud: u32) -> Vec<u8> {
     bytes
 }
 
-/// Data as it is sent: each byte [`IAC`] is doubled.
+/// Encodes data for sending: each byte [`IAC`] is doubled.
 pub fn escaped(data: &[u8]) -> Vec<u8> {
     let byte = |byte: &u8| if *byte == IAC { vec![IAC, IAC] } else { vec![*byte] };
     data.iter().flat_map(byte).collect()
@@ -177,7 +187,7 @@ mod tests {
         let endless = [&[IAC, SB][..], &[7; 100_000]].concat();
         assert_eq!(fed(&mut client, &endless), (vec![], vec![]));
         assert!(client.parameters.capacity() <= 2 * MAX_PARAMETERS);
-        // The end of others is no answer.
+        // The end of other parameters is no answer.
         assert_eq!(fed(&mut client, &[IAC, SE, 5]), (vec![5], vec![]));
         assert_eq!(client.baud, None);
     }

@@ -1,4 +1,5 @@
-//! The medians of both sides: thresholds, steps of the clock, units, and cases without proof.
+//! Tests how the medians of both sides are compared: thresholds, steps of the clock, units, and
+//! cases without proof.
 
 use super::*;
 
@@ -69,7 +70,7 @@ fn the_coarser_clock_sets_the_noise() {
     // A count has no step.
     let count = vec![step(300), ("/series/0/unit", json!("count"))];
     expect(1.2, count.clone(), count, Finding::Regression, &[]);
-    // A series without a clock has none either.
+    // A series without a clock has no step either.
     let without = vec![("/clock", Value::Null)];
     expect(1.2, without.clone(), without, Finding::Regression, &[]);
 }
@@ -90,7 +91,7 @@ fn exact_clocks_are_compared_as_numbers() {
             expect(1.0, of(1.0), of(b), finding, &[]);
         }
     }
-    // A single repetition by a wall clock proves nothing.
+    // One repetition by a wall clock is too few for any finding.
     let one = |p50: f64| vec![medians([p50])];
     let few = ["too few repetitions (1 and 1): take 5 or more"];
     expect(1.0, one(1.0), one(1.001), Finding::Inconclusive, &few);
@@ -180,7 +181,7 @@ fn each_further_series_of_b_is_named_once() {
     assert_eq!(named, [("x", &[][..]), ("y", &[]), ("z", &["only B has `z`".to_owned()])]);
 }
 
-/// A clock that was not told is not taken for an exact one, and counts have no scatter of a machine.
+/// A missing clock is not taken for an exact one, and counts get no scatter between runs.
 #[test]
 fn repetitions_without_a_clock_are_judged_by_their_scatter() {
     let unknown = || vec![("/clock", Value::Null)];
