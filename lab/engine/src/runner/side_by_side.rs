@@ -40,8 +40,8 @@ pub(super) fn run(
     });
 }
 
-/// Runs one repetition after the other, until no case is left that needs one and runs nowhere else.
-/// No worker that ends too early is missed: there are as many others as there are cases left.
+/// Runs one repetition after the other, until every case that needs one is under way on another
+/// worker. A worker can end then, since each remaining case has a worker of its own.
 fn work(table: &Mutex<Table<'_, '_>>, stop: &AtomicBool, journal: &Mutex<&mut Journal>) {
     while !stop.load(Ordering::Relaxed) {
         let Some((index, case)) = lock(table).take() else { return };
