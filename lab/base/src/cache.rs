@@ -1,6 +1,6 @@
 //! The cache of reproducible files: kernels from the network and snapshots of booted machines. The
 //! cache is in the user's cache folder and bounded in size; `chronoscope cache` lists and clears
-//! it. The module knows nothing of the entries' content.
+//! it. The module does not know the content of an entry.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -17,8 +17,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::{digest::sha256, folders};
 use chronoscope_child::{supervisor, supervisor::Supervised};
 
-/// The size in bytes above which entries are removed: the least recently used first, but kernels
-/// last, since they are small and slow to download.
+/// The size in bytes above which entries are removed, the least recently used first. Kernels are
+/// removed last, since they are small and slow to download.
 pub const LIMIT: u64 = 1 << 30;
 
 /// The kind of entry that is removed last.
@@ -62,16 +62,16 @@ impl Cache {
     /// Returns the folder `kind/name` if it exists, and marks it as used now.
     pub fn find(&self, kind: &str, name: &str) -> Option<PathBuf> {
         let path = self.0.join(kind).join(name);
-        // The time cannot be set on another user's folder; the entry is then only removed a little
-        // early.
+        // Setting the time of another user's folder fails; the entry is then removed too early at
+        // worst.
         let _ = File::open(&path).and_then(|folder| folder.set_modified(SystemTime::now()));
         path.is_dir().then_some(path)
     }
 
-    /// Returns the folder `kind/name`; if the folder does not exist or is damaged, `make` fills it
-    /// first. Concurrent callers, also in other processes, wait, and `make` runs once. The folder
-    /// appears complete or not at all. Removes old entries if the cache is then too large. The wait
-    /// ends within 0.1 s after `stop` becomes true.
+    /// Returns the folder `kind/name`. If the folder does not exist or is damaged, `make` fills it
+    /// first, and old entries are removed if the cache is then above [`LIMIT`]. The folder appears
+    /// complete or not at all. Concurrent callers, also in other processes, wait, and `make` runs
+    /// once. The wait ends within 0.1 s after `stop` becomes true.
     ///
     /// # Errors
     /// If `make` fails, the wait is stopped, or the file system fails; the message of a file
@@ -89,7 +89,7 @@ impl Cache {
         let parent = self.0.join(kind);
         let place = || format!("the cache {} cannot be written", parent.display());
         fs::create_dir_all(&parent).with_context(place)?;
-        // The lock is held until the return; the system releases it if the process dies.
+        // The lock is held until this function returns; the system releases it if the process dies.
         let lock = File::create(self.0.join("lock")).with_context(place)?;
         wait_for(&lock, stop).with_context(place)?;
         if let Some(path) = self.find(kind, name) {
@@ -128,6 +128,8 @@ impl Cache {
         list().map_err(|error| anyhow!("the cache {} cannot be read: {error}", self.0.display()))
     }
 
+    /// Removes entries, in the order of [`Self::entries`], until the cache is within [`LIMIT`].
+    /// Never removes the entry `keep`.
     fn shrink(&self, keep: &Path) -> Result<()> {
         let entries = self.entries()?;
         let mut excess = entries.iter().map(|entry| entry.bytes).sum::<u64>().saturating_sub(LIMIT);
@@ -151,7 +153,7 @@ pub fn remove(entry: &Entry) -> Result<()> {
         .with_context(|| format!("{} cannot be removed", entry.path.display()))
 }
 
-/// The folders in a folder; empty if it does not exist.
+/// The subfolders of a folder; empty if the folder does not exist.
 fn folders(path: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -166,13 +168,14 @@ fn size(path: &Path) -> io::Result<u64> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
-/// The file of an entry that lists the others, each in a line: size, SHA-256, name.
+/// The file of an entry that lists the entry's other files, one a line: size in bytes, SHA-256,
+/// name.
 const CONTENTS: &str = "contents";
 
-/// The largest file, in bytes, whose hash is compared each time: about 0.1 s of work.
+/// The size in bytes up to which a file is hashed at each use of its entry: about 0.1 s of work.
 const HASHED: u64 = 32 << 20;
 
-/// Writes the list of an entry's files.
+/// Writes the list of an entry's files, [`CONTENTS`].
 fn describe(folder: &Path) -> io::Result<()> {
     let mut text = String::new();
     for file in fs::read_dir(folder)? {
@@ -183,14 +186,14 @@ fn describe(folder: &Path) -> io::Result<()> {
     fs::write(folder.join(CONTENTS), text)
 }
 
-/// The hash of a file, or `-` for one above [`HASHED`].
+/// The SHA-256 of a file, or `-` for a file above [`HASHED`].
 fn hash(path: &Path) -> io::Result<String> {
     let is_small = path.metadata()?.len() <= HASHED;
     if is_small { fs::read(path).map(|bytes| sha256(&bytes)) } else { Ok("-".to_owned()) }
 }
 
-/// Returns whether all listed files of an entry have their size and hash. An entry of an older
-/// version has no list, and counts as sound.
+/// Returns whether all files of an entry have the size and the hash that [`CONTENTS`] lists. An
+/// entry of an older version has no list, and counts as sound.
 fn is_sound(folder: &Path) -> bool {
     let list = match fs::read_to_string(folder.join(CONTENTS)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
@@ -209,7 +212,7 @@ fn is_sound(folder: &Path) -> bool {
     })
 }
 
-/// Waits until no other process holds the lock.
+/// Takes the lock, and waits while another process holds it.
 ///
 /// # Errors
 /// If the file cannot be locked, or `stop` becomes true.

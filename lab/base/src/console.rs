@@ -1,5 +1,5 @@
 //! Output to the user: results on standard output, remarks on standard error, above the progress
-//! bar if there is one. The module knows lines and bytes, and nothing of their meaning.
+//! bar if there is one. The module knows lines and bytes, not their meaning.
 
 use std::{
     io::{self, BufWriter, ErrorKind, Write},
@@ -78,7 +78,8 @@ pub fn set_bar(shown: Option<ProgressBar>) {
     *bar() = shown;
 }
 
-/// Shows a message in the bar, in place of the case. Returns `false` if there is no bar.
+/// Shows a message in the bar, in place of the name of the running case. Returns `false` if there
+/// is no bar.
 pub fn show_in_bar(text: &str) -> bool {
     let bar = bar();
     if let Some(bar) = &*bar {

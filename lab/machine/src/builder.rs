@@ -1,7 +1,8 @@
-//! The program that builds the images of targets: `xtask`, in the folder of the lab's own program.
+//! Runs `xtask`, the program next to the lab's own that builds images of targets and installs
+//! packages. The module knows commands and their output, not what they build.
 //!
-//! Cargo builds nothing again that is up to date. `cargo xtask` in the repository runs the same
-//! program by hand.
+//! Cargo does not rebuild an image that is up to date, so each run of the lab may ask for it. In
+//! the repository, `cargo xtask` runs the same program by hand.
 
 use std::{
     collections::BTreeMap,
@@ -17,14 +18,15 @@ use super::{lock::lock, setup};
 use chronoscope_base::{console, signals};
 use chronoscope_child as child;
 
-/// Variables that are meant for the lab's own build, and not for the images.
+/// Environment variables that may configure the lab's own build; a builder of images does not get
+/// them.
 const FOREIGN: [&str; 4] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"];
 
 /// The folder of the lab's own program.
 ///
 /// # Errors
-/// The system does not tell where the program is.
+/// The system does not report the program's path.
 pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
     let program = env::current_exe().context("where am I?")?;
     // Cargo puts test programs one folder deeper, into `deps`.
@@ -32,10 +34,10 @@ pub(super) fn folder_of_the_lab() -> Result<PathBuf> {
     Ok(folder.or(program.ancestors().nth(2)).unwrap_or(Path::new(".")).to_owned())
 }
 
-/// The path of a program that is built with the lab's own, next to it.
+/// The path of the program `name`, which is built with the lab and is in the lab's folder.
 ///
 /// # Errors
-/// It is not there.
+/// The folder has no such program; the message says how to install it.
 pub(super) fn next_to_the_lab(name: &str) -> Result<PathBuf> {
     let folder = folder_of_the_lab()?;
     let path = folder.join(name);
@@ -50,10 +52,10 @@ pub(super) fn next_to_the_lab(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns whether a program is there: a path, or in a folder of PATH.
+/// Returns whether a program exists: `program` is a path, or a name in a folder of PATH.
 pub fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    // Joining a path that starts at the root leaves that path.
+    // An absolute path replaces each folder that it is joined to.
     program.contains('/') && Path::new(program).is_file()
         || env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
@@ -68,13 +70,14 @@ pub(super) fn build(arguments: &[&str], target: &Path, what: &str) -> Result<()>
     run(builder.args(arguments).env("CARGO_TARGET_DIR", target), target, what, &retry)
 }
 
-/// The outcomes of installing packages of peers' tools, by package; the error's text if it failed.
+/// The packages of peers' tools that the lab has tried to install: `None` after a success, else the
+/// error's text.
 #[derive(Default)]
 pub(super) struct Packages(Mutex<BTreeMap<String, Option<String>>>);
 
 impl Packages {
-    /// Installs a package, a step of set-up. Each package is tried once; a program without its
-    /// builder leaves it to the user.
+    /// Installs a package as a step of set-up. Each package is tried once; later calls return the
+    /// first outcome. A lab without `xtask` installs nothing and returns `Ok`.
     ///
     /// # Errors
     /// The package cannot be installed; the message has the reason and the remedy.
@@ -100,8 +103,8 @@ fn install(xtask: &Path, package: &str) -> Result<()> {
     Err(anyhow!("{}", complaint(&output.stderr)))
 }
 
-/// Runs a builder that makes `what`, a step of set-up. The lines that it has for the user are
-/// printed as they come. If it fails, its output is written to a log in the folder `target`.
+/// Runs a builder of `what` as a step of set-up. Its lines for the user are printed while it runs.
+/// If it fails, its output is written to a log in `target/set-up`.
 ///
 /// # Errors
 /// The build failed; the message has the most telling line of its output, the log's path and the
@@ -121,8 +124,8 @@ pub(super) fn run(builder: &mut Command, target: &Path, what: &str, retry: &str)
     Err(anyhow!("{} ({remedy})", complaint(&output.stderr)))
 }
 
-/// Prints a line of a builder's standard error that is meant for the user, such as one about a
-/// package manager that is waited for.
+/// Prints a line of a builder's standard error if it is for the user, that is, begins with
+/// `chronoscope: `. An example: the builder waits for the package manager.
 fn pass_on(line: &str) {
     if let Some(text) = line.strip_prefix("chronoscope: ") {
         console::note(text);
@@ -135,7 +138,7 @@ fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let is_error = |line: &&str| line.starts_with("error");
-    // Cargo shows the output of a failed build script below its own error, further to the right.
+    // Cargo shows the output of a failed build script, indented, below its own error.
     let script = text.split_once("--- stderr").map_or("", |(_, script)| script);
     let script = script.lines().map(str::trim_start).find(is_error);
     script.or(lines().find(is_error)).or(lines().next_back()).unwrap_or_default().to_owned()

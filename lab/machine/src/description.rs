@@ -1,5 +1,5 @@
-//! Descriptions of machines: what a plan has to know of a target. A description starts nothing and
-//! prepares nothing.
+//! Descriptions of machines: the parameters and properties of a target from which a run is planned.
+//! A description neither starts nor prepares a machine.
 
 use anyhow::Result;
 use chronoscope_suite::{Parameter, Spec, Values};

@@ -1,5 +1,5 @@
-//! Images that the user gives in a target: `NAME=IMAGE@MACHINE`. This module checks that a file is
-//! an image for a machine; it knows none of the machines.
+//! Images that the user gives in a target: `NAME=IMAGE@MACHINE`. The module checks that a file is
+//! an image for a machine; it does not know the machines.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use super::Provenance;
 use chronoscope_base::digest::sha256;
 use chronoscope_run::{Target, names::GIVEN_IMAGE};
 
-/// A file of the user's that is an image for a machine.
+/// The user's file, checked to be an image for a machine.
 #[derive(Debug)]
 pub(super) struct GivenImage {
     /// The name that the user gives to the kernel.
@@ -29,11 +29,11 @@ pub(super) struct GivenImage {
 pub(super) const KIND: &str = "thread";
 
 impl GivenImage {
-    /// The image of a target, if it has one, for a chip of that architecture whose code is at the
-    /// addresses `code`.
+    /// The image of a target for a chip of this architecture with code at the addresses `code`;
+    /// `None` if the target has no image.
     ///
     /// # Errors
-    /// The file is missing, no ELF file, or one for another chip.
+    /// The file is missing, is no ELF file, or is an image for another chip.
     pub(super) fn for_chip(
         target: &Target,
         architecture: Architecture,
@@ -63,7 +63,7 @@ impl GivenImage {
         Ok(Some(Self::new(target, path, &bytes)))
     }
 
-    /// The program of a target, if it has one, for this computer.
+    /// The program of a target for this computer; `None` if the target has no image.
     ///
     /// # Errors
     /// The file is missing, not executable, or a program for another processor.
@@ -87,12 +87,13 @@ impl GivenImage {
         if mode & 0o111 == 0 {
             bail!("{shown} is no program: make it executable (chmod +x), or name a chip's machine");
         }
-        // Without a folder, the path would name a program of PATH.
+        // A path without a folder would be searched for in PATH.
         let path = fs::canonicalize(path).with_context(|| format!("cannot find {shown}"))?;
         Ok(Some(Self::new(target, &path, &bytes)))
     }
 
-    /// The image that was written into a board, of any format.
+    /// The image of a target that the user has written into a board, in any format; `None` if the
+    /// target has no image.
     ///
     /// # Errors
     /// The file is missing.
@@ -105,8 +106,8 @@ impl GivenImage {
         Self { name: target.kernel.clone(), path: path.to_owned(), sha256: sha256(bytes) }
     }
 
-    /// The provenance of the image's figures: its hash. The stream has what the image says of
-    /// itself.
+    /// The provenance of the image's figures: its hash. The image reports more of itself in its
+    /// stream.
     pub(super) fn provenance(&self) -> Provenance {
         let hash = format!("sha256 {}", self.sha256);
         let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);

@@ -19,11 +19,12 @@ use chronoscope_child as child;
 use chronoscope_run::{Target, names::HOST};
 use chronoscope_units::words::nearest;
 
-/// The default of a parameter that differs from the table's: where caller and server run is a result
-/// of `latency`.
+/// The defaults of experiments' parameters on this machine, where they differ from the experiments'
+/// own. In `latency` the scheduler chooses the processors, because `latency` also measures that
+/// choice.
 const DEFAULTS: &Defaults = &[("latency", "cpu", "free")];
 
-/// The port's own parameters, which `ports/linux/src/settings.rs` reads.
+/// The port's own parameters; `ports/linux/src/settings.rs` parses them.
 pub(super) static PARAMETERS: [Parameter; 7] = [
     Parameter {
         name: "policy",
@@ -79,13 +80,13 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
 /// The values of `policy` that are words.
 const POLICIES: [&str; 3] = ["fifo", "rr", "other"];
 
-/// The values of `policy`.
+/// The forms of `policy`, as help and messages list them.
 const POLICY: &str = "fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD";
 
-/// The values of `cpu`.
+/// The forms of `cpu`, as help and messages list them.
 const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
 
-/// The program of the port.
+/// The file name of the port's program.
 const PORT: &str = "chronoscope-linux";
 
 /// The machine of [`HOST`], which runs the port that is installed with the lab.
@@ -95,7 +96,11 @@ pub struct Host;
 const PROPERTIES: Properties =
     Properties { offers_soaks: true, is_emulated: false, shares_the_host: false, slowness: 1 };
 
-/// The given program of a target of this computer, if it has one.
+/// The user's program in a target of this computer. `None` for the lab's own port, and for targets
+/// of other machines.
+///
+/// # Errors
+/// As [`GivenImage::for_this_computer`].
 fn given(target: &Target) -> Result<Option<GivenImage>> {
     let is_here = HOST.rsplit_once('@').is_some_and(|(_, machine)| machine == target.machine);
     if is_here { GivenImage::for_this_computer(target) } else { Ok(None) }
@@ -145,7 +150,7 @@ impl Family for LocalHost {
     }
 }
 
-/// A program of the user's that holds a port, such as `ports/c/kernels/posix.c`.
+/// The user's program that contains a port, such as `ports/c/kernels/posix.c`.
 struct Given(GivenImage);
 
 impl Machine for Given {
@@ -200,24 +205,24 @@ impl Machine for Host {
             bail!("load is beside another program in guests only");
         }
         let mut command = Command::new(&program.command[0]);
-        // Programs must print numbers as C does, whatever the user's language.
+        // In the locale C, programs print numbers with a decimal point, whatever the user's
+        // language.
         command.args(&program.command[1..]).env("LC_ALL", "C");
         child::run(&mut command, program.name, start.limit, start.stop, sink)
     }
 }
 
-/// The last processor that this process may use; the first ones handle most of the system's
-/// interrupts. 0 if the system does not say.
+/// The highest-numbered processor that this process may use, since the first processors handle most
+/// of the system's interrupts. 0 if the affinity cannot be read.
 pub fn last_cpu() -> usize {
     let Ok(set) = sched_getaffinity(None) else { return 0 };
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
 }
 
-/// Checks the form of a request's `policy` and `cpu`. Whether the processors exist, the port finds
-/// out.
+/// Checks the form of a request's `policy` and `cpu`. The port checks that the processors exist.
 ///
 /// # Errors
-/// A value has another form.
+/// A value has another form than [`POLICY`] or [`CPU`].
 pub(super) fn check_request(request: &Request) -> Result<()> {
     match request.get("policy") {
         Some(text) if !is_policy(text) => {
@@ -236,6 +241,8 @@ pub(super) fn check_request(request: &Request) -> Result<()> {
     }
 }
 
+/// Returns whether a text is one of [`POLICIES`], or a reservation of three times in µs: the first
+/// is not 0, and each is at most as long as the next.
 fn is_policy(text: &str) -> bool {
     let Some(times) = text.strip_prefix("deadline:") else {
         return POLICIES.contains(&text);
@@ -248,8 +255,8 @@ fn is_policy(text: &str) -> bool {
     times.is_some_and(|times| times.len() == 3 && times[0] > 0 && times.is_sorted())
 }
 
-/// The processors that a value of `cpu` names, in ascending order; `None` for `free` and for a value
-/// of another form. `all` are those that this process may use.
+/// The processors that a value of `cpu` names, in ascending order. `all` names every processor that
+/// this process may use. `None` for `free`, for any other form, and for a processor named twice.
 pub fn processors(text: &str) -> Option<Vec<usize>> {
     if text == "all" {
         let set = sched_getaffinity(None).ok()?;
@@ -270,7 +277,7 @@ pub fn processors(text: &str) -> Option<Vec<usize>> {
     (count > 0 && all.len() == count).then_some(all)
 }
 
-/// The number of processors that this process may use; 1 if the system does not say.
+/// The number of processors that this process may use; 1 if the affinity cannot be read.
 pub fn usable_cpus() -> usize {
     sched_getaffinity(None).map_or(1, |set| set.count() as usize)
 }

@@ -1,5 +1,5 @@
-//! Steps of set-up: downloads, builds and boots. A step that takes more than a moment is shown with
-//! its own time, which is not the measurement's; a step that failed leaves a log.
+//! Runs steps of set-up: downloads, builds and boots. A step that takes more than a second is shown
+//! with its own time, which does not count as the measurement's. A step that failed leaves a log.
 
 use std::{
     fs,
@@ -12,14 +12,14 @@ use std::{
 use chronoscope_base::console;
 use chronoscope_units::rough_time;
 
-/// The time after which a step is shown, and the time between two looks at its clock.
+/// The time after which a step is shown, and the period at which its time is updated.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// The time between two lines of a step, where there is no bar.
+/// The time between two lines of a step, if there is no progress bar.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Does `work`, the step `what` of set-up. If it takes more than a moment, shows it: on the progress
-/// bar, else as a line now and every 30 s; and the time that it took at its end.
+/// Runs `work`, the step `what` of set-up. A step longer than [`MOMENT`] is shown in the progress
+/// bar, or without a bar as a line at once and every 30 s. Its time is printed at its end.
 pub(super) fn step<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let (done, wait) = mpsc::channel::<()>();
@@ -48,8 +48,9 @@ pub(super) fn step<T>(what: &str, work: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// The end of a failed step's message: where its log is, and how to do the step again. Writes `words`
-/// to the log, a file of the step in `folder`; a log that cannot be written is not named.
+/// The end of a failed step's message: the path of its log, and the command `retry` that does the
+/// step again. Writes `words` to the log, a file in `folder` named after the step. A log that
+/// cannot be written is not named.
 pub(super) fn remedy(folder: &Path, what: &str, words: &[u8], retry: &str) -> String {
     let sign = |sign: char| if sign.is_ascii_alphanumeric() || sign == '.' { sign } else { '-' };
     let log = folder.join(what.chars().map(sign).collect::<String>() + ".log");

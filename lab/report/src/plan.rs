@@ -1,5 +1,5 @@
-//! The output of `plan`: the samples that a claim on the rate of misses needs, for independent
-//! misses, and for the bursts of a run.
+//! The output of `chronoscope plan`: the samples and the time that support a claimed upper bound of
+//! the miss rate, for independent misses and for the bursts of a run. The module measures nothing.
 
 use std::fmt::Write as _;
 
@@ -13,22 +13,22 @@ use chronoscope_run::{CaseResult, Run, SeriesResult};
 use chronoscope_statistics::{samples_in_bursts, samples_to_claim};
 use chronoscope_units::{OneLine, digits, show};
 
-/// The plan is for runs with up to so many misses.
+/// The largest number of misses that a plan allows for.
 pub const MOST_MISSES: u64 = 3;
 
-/// The interval of samples in µs, unless another is known.
+/// The interval of samples in µs if neither the command line nor the case gives one.
 const USUAL_INTERVAL: u64 = 1000;
 
-/// The samples and the time that a claim needs.
+/// The lengths of runs that support a claim.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// The claimed upper bound of the rate, with 95 % confidence.
     pub claim: f64,
     /// The interval of samples in µs, for independent misses.
     pub interval_us: u64,
-    /// If misses are independent, for each number of misses from 0.
+    /// The length for independent misses, for each number of misses from 0 to [`MOST_MISSES`].
     pub independent: Vec<Needed>,
-    /// For each measured series of the run.
+    /// The length given the bursts of each measured series of the run; empty without a run.
     pub cases: Vec<InBursts>,
 }
 
@@ -50,13 +50,13 @@ pub struct InBursts {
     /// The number of independent samples that the run's samples are worth.
     pub effective: Option<f64>,
     pub interval_us: u64,
-    /// `None` if the dispersion is unknown.
+    /// The length of a run without misses; `None` if the dispersion is unknown.
     pub needed: Option<Needed>,
 }
 
 impl Plan {
-    /// Plans for a claimed `rate`, which some run can support. `interval` in µs takes precedence
-    /// over that of a case.
+    /// Plans for a claimed `rate` above 0 and below 1. `interval` in µs takes precedence over a
+    /// case's own. Lengths of more than 2^53 samples are left out.
     pub fn new(rate: f64, run: Option<&Run>, interval: Option<u64>) -> Self {
         let interval_us = interval.unwrap_or(USUAL_INTERVAL);
         let independent = (0..=MOST_MISSES).filter_map(|misses| {
@@ -75,6 +75,7 @@ impl Plan {
         }
     }
 
+    /// Returns the plan as text: a table for independent misses, and one for the run's bursts.
     pub fn table(&self) -> String {
         let mut text = format!(
             "Fewer misses than 1 in {}, with 95 % confidence, if misses are independent; \
@@ -154,7 +155,8 @@ fn in_bursts(
     }
 }
 
-/// A duration in its two largest units, as `49 min 56 s`; in days from two days on.
+/// A duration in its two largest units, as `49 min 56 s`, rounded up to whole seconds first. Days
+/// are a unit from two days on.
 fn lasting(seconds: f64) -> String {
     let whole = seconds.ceil();
     let two = |large: f64, name: &str, small: f64, small_name: &str| {

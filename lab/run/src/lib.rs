@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Two identical runs differ in their [`Context`] only.
+//! Repeating a deterministic run changes its [`Context`] only.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -52,10 +52,10 @@ pub use target::{Target, TargetError};
 pub use verdict::{Status, Verdict};
 pub use words::{Domain, Role, Unit};
 
-/// The version of this form.
+/// The version of the form that this crate writes.
 pub const SCHEMA: u32 = 2;
 
-/// The versions of the form that can be read, as messages list them.
+/// The versions of the form that this crate reads, as messages list them.
 pub const READABLE: &str = "1 and 2";
 
 /// Returns whether a run of this version of the form can be read; [`Run::upgrade`] brings it to

@@ -12,11 +12,12 @@ use chronoscope_report as report;
 use chronoscope_run::Run;
 use chronoscope_store::{Place, Store};
 
-/// A remark if the previous run under the same machine's name was on another machine: the histories
-/// of both would be taken for one. The host's name alone is no proof, since containers change it.
+/// A remark if the previous run under the same machine's name was on another machine, since their
+/// histories would be mixed. Another machine has another host's name and another processor; the
+/// host's name alone is no proof, since containers change it.
 fn namesake(store: &Store, run: &Run, number: i64) -> Option<String> {
     let ours = &run.context;
-    // A previous run that cannot be read is no fault of this run.
+    // A previous run that cannot be read is ignored.
     let theirs = store.before(number, &ours.machine).ok()??.context;
     let is_other = ours.host != theirs.host
         && (&ours.processor, ours.processors) != (&theirs.processor, theirs.processors);
@@ -35,8 +36,8 @@ fn holds_anything(run: &&Run) -> bool {
     !run.cases.is_empty() || !run.peers.is_empty()
 }
 
-/// Adds the runs that hold anything to the store, and returns their numbers. `storing` is called
-/// with the numbers inside the transaction.
+/// Adds the runs that have results to the store, and returns their numbers. Calls `storing` with
+/// the numbers inside the transaction.
 pub(super) fn add(
     store: &mut Store,
     runs: &[Run],
@@ -48,7 +49,7 @@ pub(super) fn add(
     store.add_after(&runs, |numbers| storing(&Stored { numbers: numbers.to_vec(), seconds }))
 }
 
-/// Says under which numbers runs are stored, and writes the page and the captures of each.
+/// Prints the numbers of stored runs, and writes the page and the captures of each.
 ///
 /// # Errors
 /// If a page or a capture cannot be written.
@@ -82,7 +83,7 @@ pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool)
     Ok(())
 }
 
-/// Says in one line which unfinished runs are beside the store, if any, and how to store them.
+/// Prints one line about the unfinished runs in the store's folder, if any, and how to store them.
 /// Removes journals of labs that died before their first repetition was complete.
 pub(super) fn say_unfinished(store: &cli::Store, place: &Place) {
     let mut found = Vec::new();
@@ -105,7 +106,7 @@ pub(super) fn say_unfinished(store: &cli::Store, place: &Place) {
     ));
 }
 
-/// A journal in words: its date, and how much it holds.
+/// A journal in words: its date, and the numbers of its repetitions and cases.
 pub(super) fn summary(journal: &Unfinished) -> String {
     let count =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });

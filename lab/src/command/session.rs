@@ -1,4 +1,5 @@
-//! A run under way: its journal and its store, from the first repetition to the stored result.
+//! The session of a command that measures: its journal and its store, from the first repetition to
+//! the stored run. The module does not know how a case is measured.
 
 use std::{mem, time::Instant};
 
@@ -14,7 +15,8 @@ use chronoscope_report as report;
 use chronoscope_run::Run;
 use chronoscope_store::{Place, Store};
 
-/// A run, or two whose cases take turns, before the first repetition.
+/// A session before its first repetition. A session makes one run, or two runs whose cases take
+/// turns.
 pub struct Session {
     header: Header,
     journal: Journal,
@@ -23,7 +25,7 @@ pub struct Session {
     quiet: bool,
 }
 
-/// The runs of a session whose last repetition has ended.
+/// A session after its last repetition, with its runs.
 pub struct Measured {
     /// A run for each title of the header.
     pub runs: Vec<Run>,
@@ -35,8 +37,9 @@ pub struct Measured {
 }
 
 impl Session {
-    /// Opens the store and the journal before the first case runs, so that no result is measured
-    /// that cannot be kept. Says which runs in the store are unfinished.
+    /// Opens the store and the journal. The caller opens a session before the first case runs, so a
+    /// store that cannot be written costs no measurement. Unless `quiet`, prints the store's
+    /// remark and a line about unfinished runs, if any.
     ///
     /// # Errors
     /// If the store or the journal cannot be written.
@@ -55,12 +58,12 @@ impl Session {
         Ok(Self { header, journal, store: Some(store), quiet })
     }
 
-    /// A session that keeps nothing, and says nothing.
+    /// A session without a store and a journal, which prints no progress.
     pub fn unkept(header: Header) -> Self {
         Self { header, journal: Journal::none(), store: None, quiet: true }
     }
 
-    /// Measures with `work`, which is given the header, and shows the progress.
+    /// Measures with `work`, and shows its progress. `work` writes its repetitions to the journal.
     ///
     /// # Errors
     /// If `work` fails; the journal keeps the complete repetitions.
@@ -82,16 +85,16 @@ impl Measured {
     /// The first run.
     ///
     /// # Errors
-    /// If the header has no title, which is a fault of the program.
+    /// If the session has no run, because its header has no title: a bug of the program.
     pub fn run(&self) -> Result<&Run> {
         self.runs.first().context("a title makes a run")
     }
 
-    /// Stores the runs that hold anything, each with a page beside the store, and says under which
-    /// numbers; then removes the journal. Returns the first number, if a run is stored.
+    /// Stores the runs that have results, and removes the journal. Then prints the numbers of the
+    /// stored runs, and writes a page for each. Returns the first number, if a run is stored.
     ///
     /// # Errors
-    /// If the store or a page cannot be written. Without the store, the journal stays.
+    /// If the store or a page cannot be written. If the store cannot be written, the journal stays.
     pub fn store(&mut self) -> Result<Option<i64>> {
         let Some(store) = &mut self.store else { return Ok(None) };
         let journal = &mut self.journal;
@@ -105,11 +108,11 @@ impl Measured {
         Ok(numbers.first().copied())
     }
 
-    /// Stores the run, and writes it as the command line asks. Both are tried even if one fails, so
-    /// that measurements are not lost.
+    /// Stores the runs, and writes the first as the command line asks. Writes even if storing
+    /// fails, so that measurements are not lost.
     ///
     /// # Errors
-    /// If the run cannot be stored or written.
+    /// If a run cannot be stored or written.
     pub fn store_and_write(&mut self, output: &cli::Output) -> Result<()> {
         let stored = self.store();
         let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
@@ -119,7 +122,8 @@ impl Measured {
     }
 }
 
-/// The flag that names a server; empty for a file, which is the user's own in most cases.
+/// The flag that `chronoscope recover` needs for a store: it names a server. Empty for a file,
+/// which in most cases is the user's own and so the default.
 fn flag(place: &Place) -> String {
     match place {
         Place::File(_) => String::new(),

@@ -1,6 +1,6 @@
-//! `compare --until-sure`: adds pairs until every case is settled, or a time is over. Each look at
-//! the results spends a share of the error rate, so that many looks raise no false alarm
-//! ([`statistics::sequential`](chronoscope_statistics::sequential)).
+//! `compare --until-sure`: adds pairs until every case is settled or the time limit is reached.
+//! Each look at the results spends a share of the error rate, so repeated looks do not raise the
+//! rate of false alarms ([`statistics::sequential`](chronoscope_statistics::sequential)).
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use chronoscope_run::CaseResult;
 use chronoscope_statistics::sequential;
 use chronoscope_units::rough_time;
 
-/// A comparison that goes on.
+/// A comparison that measures more pairs while a case is not settled.
 pub struct UntilSure<'a> {
     pairs: &'a [variant::Pair],
     options: CompareOptions<'a>,
@@ -21,18 +21,20 @@ pub struct UntilSure<'a> {
     looks: usize,
     /// The lines of each pair, from the look that settled it or from the last look.
     lines: Vec<Vec<Line>>,
-    /// The most repetitions of a side.
+    /// The most repetitions of any case, in A or in B.
     repetitions: usize,
 }
 
 impl<'a> UntilSure<'a> {
+    /// Starts a comparison; `limit` counts from now.
     pub fn new(pairs: &'a [variant::Pair], options: CompareOptions<'a>, limit: Duration) -> Self {
         let lines = pairs.iter().map(|_| Vec::new()).collect();
         Self { pairs, options, limit, start: Instant::now(), looks: 0, lines, repetitions: 0 }
     }
 
-    /// Looks at the results, A and B of each pair in turn. Returns the repetitions that each case
-    /// is to reach, or an empty list if everything is settled or the time is over.
+    /// Judges the results, which are A and B of each pair in turn. Returns the number of
+    /// repetitions that each case is to reach next, in the same order. Returns an empty list if
+    /// every case is settled or the time limit is reached.
     pub fn look(&mut self, results: &[CaseResult]) -> Vec<usize> {
         self.looks += 1;
         let sides = || results.chunks_exact(2);
@@ -74,7 +76,8 @@ impl<'a> UntilSure<'a> {
     }
 }
 
-/// Returns whether further pairs cannot change the finding on a case.
+/// Returns whether the finding on a case is final: the case has lines, and none of them is
+/// [`Finding::NoRegressionShown`], which further pairs can change.
 fn is_settled(lines: &[Line]) -> bool {
     !lines.is_empty() && lines.iter().all(|line| line.finding != Finding::NoRegressionShown)
 }
@@ -87,7 +90,8 @@ mod tests {
     use chronoscope_report::{comparison::History, comparison::StatisticChoice};
     use chronoscope_run::sample;
 
-    /// A case with this number of repetitions, which scatter by this share.
+    /// A case whose repetitions have medians around 1000 × `scale`, up to half the share `scatter`
+    /// away.
     fn case(repetitions: usize, scale: f64, scatter: f64) -> CaseResult {
         let mut case = sample::case("switch", "tasks=2");
         let first = case.series[0].by_repetition[0];

@@ -1,29 +1,30 @@
 //! Makes names of signals and scopes valid and unique for viewers of value change dumps. The module
-//! knows names, and no dump.
+//! knows names; it neither reads nor writes a dump.
 
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
 };
 
-/// The names in use among siblings.
+/// The names in use in one scope.
 pub struct UniqueNames<'a> {
     names: HashSet<Cow<'a, str>>,
     /// The character between a name and the number that makes it unique.
     separator: char,
-    /// The latest number of each name in use. A file may have a million equal names, so no search
-    /// starts again from the first number.
+    /// The latest number that each repeated name got. The next search starts after it, since a file
+    /// may have a million equal names.
     numbers: HashMap<String, u64>,
 }
 
 impl<'a> UniqueNames<'a> {
-    /// Creates the set with these names in use.
+    /// Creates the set with `names` in use. The `separator` is put between a name and its number.
     pub fn new(separator: char, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter().map(Cow::Borrowed).collect();
         Self { names, separator, numbers: HashMap::new() }
     }
 
-    /// Returns the name, or the name with the least free number from 2 on, and marks it as in use.
+    /// Returns `name` if it is free, otherwise `name` with the least free number from 2 on. The
+    /// returned name is then in use.
     pub fn claim(&mut self, name: &str) -> String {
         if self.names.insert(Cow::Owned(name.to_owned())) {
             return name.to_owned();
@@ -42,8 +43,8 @@ impl<'a> UniqueNames<'a> {
     }
 }
 
-/// Turns a name into an identifier: viewers split paths at points and take brackets for an index,
-/// so such characters become `_`.
+/// Turns a name into an identifier. Viewers split paths at dots and read brackets as an index, so
+/// such characters become `_`. An empty name becomes `_`.
 pub fn identifier(name: &str) -> String {
     let fits =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');

@@ -1,16 +1,21 @@
-//! Checks of the load on the processors and of limits on processor time.
+//! Checks of the machine's load: other tasks on the processors, limits on processor time, swap and
+//! irqbalance. The module reads files of /proc and /sys, and changes nothing.
 
 use super::{Files, Finding};
 
+/// Checks the average load and the limits on processor time, by a few file reads. `usable` is the
+/// number of processors that this process may use.
 pub fn findings(files: &dyn Files, usable: usize) -> Vec<Finding> {
     vec![average(files, usable), limits(files)]
 }
 
-/// Checks of services that may disturb any case without showing in a single figure.
+/// Checks swap and irqbalance. They can disturb any case, but rarely, so a figure alone does not
+/// show them.
 pub fn habits(files: &dyn Files) -> Vec<Finding> {
     vec![swap(files), irqbalance(files)]
 }
 
+/// Checks the average load of the last minute, per usable processor: 0.5 is noteworthy, 1 is bad.
 fn average(files: &dyn Files, usable: usize) -> Finding {
     const CHECK: &str = "load";
     const WHY: &str = "other tasks take the processor from ordinary ones, and the caches from all";
@@ -36,10 +41,12 @@ fn average(files: &dyn Files, usable: usize) -> Finding {
 struct Limit {
     quota_us: i64,
     period_us: i64,
-    /// The number of periods in which the limit was reached.
+    /// The number of periods so far in which the limit was reached.
     throttled: i64,
 }
 
+/// Checks the innermost limit of this process's control groups. A limit that was ever reached is
+/// bad; any other is noteworthy.
 fn limits(files: &dyn Files) -> Finding {
     const CHECK: &str = "processor limit";
     const WHY: &str = "a task that used up its share is stopped for the rest of the period";
@@ -69,7 +76,8 @@ fn limits(files: &dyn Files) -> Finding {
     }
 }
 
-/// The folders of this process's control groups and of all their parents, from `/proc/self/cgroup`.
+/// The folders of this process's control groups, each followed by its parents up to the root.
+/// `groups` is the text of `/proc/self/cgroup`.
 fn folders(groups: &str) -> Vec<String> {
     let mut folders = Vec::new();
     for line in groups.lines() {
@@ -96,8 +104,9 @@ fn folders(groups: &str) -> Vec<String> {
     folders
 }
 
+/// The limit of one control group; `None` if the group has none or its files cannot be read.
 fn limit(files: &dyn Files, folder: &str) -> Option<Limit> {
-    // Version 2 of control groups has a single file, version 1 has two.
+    // Version 2 of control groups has quota and period in one file, version 1 in two.
     let (quota_us, period_us) = match files.text(&format!("{folder}/cpu.max")) {
         Ok(text) => {
             let (quota, period) = text.split_once(' ')?;

@@ -6,8 +6,7 @@ use chronoscope_base::digest;
 use chronoscope_run::{Context, Run, SCHEMA};
 use chronoscope_units::OneLine;
 
-/// The runs that an outcome makes, one for each title of the header. `seconds` is the time that
-/// they took.
+/// The runs of an outcome, one for each title of the header. `seconds` is the duration of the runs.
 pub fn runs(header: &Header, seconds: f64, outcome: Outcome) -> Vec<Run> {
     let mut context = Context {
         seconds,

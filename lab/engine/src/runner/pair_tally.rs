@@ -61,8 +61,8 @@ impl PairTally {
         }
     }
 
-    /// Takes in a pair. One that failed is run again; the third that failed is the last. A
-    /// statistic that the pair lacks is left out of it.
+    /// Adds a pair. A pair that failed is run again, until three have failed. A statistic that the
+    /// pair lacks is left out.
     pub(super) fn add(&mut self, pair: Pair) {
         // A journal's pair may have taken any time.
         self.spent = self.spent.saturating_add(pair.spent);

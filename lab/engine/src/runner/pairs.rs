@@ -194,8 +194,8 @@ pub fn form(peer: &Peer) -> PeerForm {
     PeerForm { result, repeat: case.repeat, duration: case.duration, is_given_up: false }
 }
 
-/// A peer before its first pair on this machine. Installs its tool if it is a known one and
-/// missing; a peer whose programs are missing then is given up.
+/// A peer before its first pair on this machine. Installs the peer's tool if the tool is known and
+/// missing. A peer whose programs are still missing is given up.
 pub fn ready(machines: &Machines, peer: &Peer) -> PeerForm {
     let form = form(peer);
     match missing(machines, peer) {
@@ -315,8 +315,8 @@ impl Peer {
     }
 }
 
-/// Installs the package of a known tool that is missing. Says which program is missing then, and
-/// how to install it; `None` if all are installed.
+/// Installs the package of a known tool that is missing. Returns a message with the program that is
+/// still missing and how to install it; `None` if all programs are installed.
 fn missing(machines: &Machines, peer: &Peer) -> Option<String> {
     if !machine::is_installed(&peer.tool) {
         let installed = if peer.is_known { machines.install_peer(&peer.package) } else { Ok(()) };

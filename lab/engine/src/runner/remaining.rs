@@ -1,34 +1,37 @@
-//! Estimates how much longer the measurement takes, from the time that repetitions took so far. No
-//! figure here includes the time of set-up (downloads, builds, boots).
+//! Estimates the remaining time of a measurement from the time that its repetitions took so far.
+//! All times here exclude set-up (downloads, builds, boots).
 
 use std::time::Duration;
 
-/// The repetitions of a case, or the pairs of a peer.
+/// The progress of a case or a peer: its repetitions so far, and the repetitions still to run. A
+/// repetition of a peer is a pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
-    /// The time that one repetition or pair is expected to take on a current processor.
+    /// The expected time of one repetition on a current processor.
     pub expected: Duration,
-    /// The number that ran, and the time that they took together.
+    /// The number of repetitions that have ended.
     pub done: u32,
+    /// The sum of the times of the ended repetitions.
     pub spent: Duration,
-    /// The number still to run, which take at least the time `at_least`; both are 0 when no more
-    /// are needed.
+    /// The number of repetitions still to run.
     pub left: u32,
+    /// A lower bound of the time that the remaining repetitions take together; 0 without a bound.
     pub at_least: Duration,
 }
 
-/// The weight, in seconds, of the expected time against the measured time of the repetitions so
-/// far, so that one short repetition does not set the pace of all others.
+/// A time in seconds that counts as both expected and spent when the pace is computed, so that one
+/// short repetition does not set the pace of all other cases.
 const WEIGHT: f64 = 1.0;
 
-/// The time that the remaining repetitions take. A repetition takes as long as the previous ones of
-/// its case; the first one takes its expected time at the pace of the other cases.
+/// The time that the remaining repetitions take one after another. A repetition takes the mean time
+/// of its case's previous repetitions. In a case without any, a repetition takes its expected time,
+/// scaled by the pace of the other cases.
 pub(super) fn remaining(works: &[Work]) -> Duration {
     Duration::try_from_secs_f64(each(works).sum()).unwrap_or(Duration::MAX)
 }
 
-/// The time that the remaining repetitions take, `jobs` at once. Repetitions of one work follow
-/// each other.
+/// The time that the remaining repetitions take when up to `jobs` run at once. Repetitions of one
+/// work run one after another, so the result is at least the time of the longest work.
 pub(super) fn remaining_side_by_side(works: &[Work], jobs: usize) -> Duration {
     let (mut sum, mut longest) = (0.0, 0.0);
     for seconds in each(works) {
@@ -38,7 +41,7 @@ pub(super) fn remaining_side_by_side(works: &[Work], jobs: usize) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-/// The time in seconds that the remaining repetitions of each work take.
+/// The time in seconds that the remaining repetitions of each work take one after another.
 fn each(works: &[Work]) -> impl Iterator<Item = f64> {
     let sum = |of: fn(&Work) -> f64| works.iter().map(of).sum::<f64>();
     let spent = sum(|work| work.spent.as_secs_f64());

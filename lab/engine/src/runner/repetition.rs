@@ -36,8 +36,8 @@ impl<'a> Step<'a> {
         Self { cases: vec![case], done, left, worst: None }
     }
 
-    /// The step of a run that consists of these works, of which `jobs` go on at once: those of
-    /// `cases`, of which one has just begun.
+    /// The step of a run that consists of these works, with up to `jobs` at once. `cases` are under
+    /// way, and one of them has just begun a repetition.
     pub(super) fn side_by_side(cases: Vec<&'a Case>, works: &[Work], jobs: usize) -> Self {
         let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
         let total = spent + remaining(works).as_secs_f64();
@@ -143,9 +143,9 @@ fn finish(
     observation.record(seen)
 }
 
-/// Runs the next repetition of the case: its stream goes to `intake`, and each piece of it to
-/// `keep` first; `look` sees the observation after each piece. Returns the recordings of the
-/// machine's instruments.
+/// Runs the next repetition of the case. Each piece of its stream goes to `keep` and then to
+/// `intake`, after which `look` gets the observation. Returns the recordings of the machine's
+/// instruments.
 ///
 /// # Errors
 /// The target failed, or its stream is damaged.
@@ -168,12 +168,12 @@ pub fn play(
     Recordings::new(recording, intake.is_first())
 }
 
-/// How much longer than its length a soak may take.
+/// The time that a soak may take beyond its length.
 const SOAK_PATIENCE: Duration = Duration::from_secs(300);
 
 /// The limit for one repetition: the user's, in wall time, or a multiple of the expected time. On
-/// an emulated machine the latter is the emulator's processor time, so that a busy host makes no
-/// exact case inconclusive.
+/// an emulated machine the multiple counts the emulator's processor time, so that a busy host does
+/// not make a case inconclusive.
 pub fn patience(case: &Case, machine: &dyn Machine) -> Limit {
     if let Some(watchdog) = case.watchdog {
         return watchdog.into();

@@ -40,8 +40,8 @@ pub(super) fn run(
     });
 }
 
-/// A worker: runs one repetition after the other, until no case is ready. The cases that still need
-/// repetitions then have a worker each, so the worker that ends is not needed any more.
+/// Runs one repetition after the other, until every case that needs one is under way on another
+/// worker. A worker can end then, since each remaining case has a worker of its own.
 fn work(table: &Mutex<Table<'_, '_>>, stop: &AtomicBool, journal: &Mutex<&mut Journal>) {
     while !stop.load(Ordering::Relaxed) {
         let Some((index, case)) = lock(table).take() else { return };

@@ -1,6 +1,6 @@
-//! The machine `vm`: Linux in an emulated virtual machine. It needs no virtualisation on the host,
-//! and its clock can count instructions. A case starts the machine from the saved state in which
-//! its only program, the port, was ready for a request.
+//! The machine `vm`: Linux in an emulated virtual machine. The emulator needs no virtualisation on
+//! the host, and the guest's clock can count instructions. Each case starts from a saved state of
+//! the booted machine, in which the only program, the port, waits for a request.
 //!
 //! `docs/machines/vm.md` gives the reasons for this construction; `ports/linux/src/guest.rs` is the
 //! guest's side.
@@ -52,8 +52,8 @@ static MODE: Parameter = Parameter {
 };
 
 /// The defaults of experiments' parameters on this machine, where they differ from the experiments'
-/// own. Samples vary little here, and the emulator executes only some hundred million instructions
-/// a second.
+/// own. Samples vary little here, so fewer loops suffice. The emulator is slow: it executes some
+/// hundred million instructions a second.
 const DEFAULTS: &Defaults = &[
     ("switch", "loops", "2000"),
     ("message", "loops", "2000"),
@@ -74,25 +74,26 @@ struct Vm<'m> {
     programs: Vec<String>,
 }
 
-/// The programs that a target names: its kernel and its port.
+/// The kernel and the port that a target names.
 #[derive(Debug)]
 struct Source {
     flavour: &'static Flavour,
-    /// The kernel of the user's that is booted in place of the flavour's.
+    /// The user's kernel, which is booted in place of the flavour's.
     own: Option<OwnKernel>,
-    /// A program of the user's that holds a port, and is run in place of the guest's own.
+    /// The user's program that contains a port, which runs in place of the guest's own port.
     given: Option<GivenImage>,
 }
 
 impl Source {
-    /// The kernel and the port of a target; `None` if the target is none of a guest.
+    /// The kernel and the port of a target; `None` if no guest has this name.
     ///
-    /// An image that begins as a kernel is booted. Its name is free; a name of the table selects
-    /// the preemption model of that name. Any other image is a program, and its name is the
-    /// kernel's.
+    /// An image with a kernel's header is booted, and the target may have any name. A name in
+    /// [`FLAVOURS`] then selects the preemption model. Any other image is a program, and the target
+    /// has the name of the kernel that runs it.
     ///
     /// # Errors
-    /// The image is neither, or the name is none of a kernel.
+    /// The image is neither a kernel nor a program for this computer, or the guest's kernel cannot
+    /// run it, or Debian has no kernel with this preemption model.
     fn look_up(settings: &Settings, target: &Target) -> Result<Option<Self>> {
         let architecture = [&AMD64, &ARM64].into_iter().find(|one| one.machine == target.machine);
         let Some(architecture) = architecture else { return Ok(None) };
@@ -135,11 +136,12 @@ impl Source {
     }
 }
 
-/// The family of guests: the settings for kernels of the user's, and the guests that are prepared,
-/// or the errors of preparing them. Each is prepared once.
+/// The family of guests.
 #[derive(Default)]
 pub(super) struct Guests {
+    /// The settings for the user's kernels.
     settings: Settings,
+    /// The guests prepared so far, or the errors of preparing them. Each guest is prepared once.
     prepared: Mutex<BTreeMap<GuestKey, Result<Arc<Guest>, Failure>>>,
 }
 
@@ -148,7 +150,7 @@ impl Guests {
         Self { settings, ..Self::default() }
     }
 
-    /// The kernel of the user's that the guest of a target boots; `None` for any other target.
+    /// The user's kernel that the guest of a target boots; `None` for any other target.
     ///
     /// # Errors
     /// The target's image is neither a kernel nor a program.
@@ -158,8 +160,8 @@ impl Guests {
 }
 
 impl Family for Guests {
-    /// A program of the user's has the suite's parameters and the mode; the lab does not know the
-    /// program's own.
+    /// The user's program has the suite's parameters and the mode, since the lab does not know its
+    /// own parameters.
     fn describe(&self, _: &Images, target: &Target) -> Result<Option<Description>> {
         let Some(source) = Source::look_up(&self.settings, target)? else { return Ok(None) };
         let port = host::PARAMETERS.iter().filter(|_| source.given.is_none());
@@ -191,10 +193,11 @@ impl Family for Guests {
     }
 }
 
-/// The flavour of a guest's kernel, the kernel in its place, the mode and the programs.
+/// The identity of a prepared guest: the flavour, the user's kernel if any, the mode, and the
+/// host's programs that the guest includes.
 type GuestKey = (String, Option<OwnKernel>, Mode, Vec<String>);
 
-/// The error of preparing a guest, and whether the guest itself failed.
+/// The text of an error while a guest was prepared, and whether it was a [`TargetFailed`].
 type Failure = (String, bool);
 
 impl Vm<'_> {
@@ -227,7 +230,8 @@ fn split(request: &Request) -> (Mode, Request) {
     (mode, request.without(MODE.name))
 }
 
-/// The command that runs a request by a program of the user's.
+/// The command with which the guest runs the user's program for a request, as
+/// [`programs::command`] writes it.
 fn command(given: &GivenImage, request: Request, mode: Mode) -> Result<String> {
     let program = given.path.display().to_string();
     let request = mode.with_clock(request);

@@ -54,7 +54,7 @@ pub struct Series {
     pub unit: Unit,
     pub nominal: f64,
     /// The values of each statistic in each repetition, in the order of
-    /// [`COMPARED_STATISTICS`](comparison::COMPARED_STATISTICS); a single value if an exact clock gave the same in all.
+    /// [`COMPARED_STATISTICS`]; a single value if an exact clock gave the same in all.
     pub values: Vec<(&'static str, Vec<f64>)>,
     /// The clock's step in the series' unit; 0 if it has none.
     pub step: f64,
@@ -102,7 +102,7 @@ impl Baseline {
         (baseline, left_out)
     }
 
-    /// Checks a run against this baseline, as [`how`] says. Unless statistics are named, those that
+    /// Checks a run against this baseline, as [`options`] says. Unless statistics are named, those that
     /// the baseline holds are judged.
     pub fn check(&self, run: &Run, options: &CompareOptions<'_>) -> Check {
         let mut kept: BTreeMap<&str, CaseResult> = BTreeMap::new();

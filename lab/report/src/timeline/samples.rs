@@ -1,23 +1,26 @@
 //! Tracks of a case's samples, where the run kept them: a track for each series, a slice for each
-//! sample from its start to its end. It knows no trace, only samples.
+//! sample from its start to its end. The module knows samples, and no trace.
 //!
-//! The starts of a series are counted from its first sample in the repetition. Repetitions are
-//! therefore placed one after another, each as long as its longest series, and the tracks of two
-//! series are not aligned with each other. Those of an observation (`chronoscope observe`) are: its
-//! starts are counted from the image's first instruction. Samples of a series that overlap, since several tasks
-//! took them, are spread over lanes.
+//! The starts of a series are counted from its first sample in the repetition, so the tracks of two
+//! series are not aligned with each other. An observation (`chronoscope observe`) is the exception:
+//! all its starts are counted from the image's first instruction, so its tracks are aligned.
+//!
+//! Repetitions are placed one after another, each as long as its longest series. Samples of one
+//! series overlap if several tasks took them; they are spread over lanes.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Event, LATEST, NameId, Timeline, TrackId, What};
 use chronoscope_run::{CaseResult, Domain, SeriesResult, Unit, names::OBSERVE};
 
-/// The most lanes of a series; samples that overlap with more others are left out, with a remark.
+/// The most lanes of a series. A sample that finds no free lane is left out, with a remark.
 const LANES: usize = 64;
 
 /// The start and the end of a sample, in ns.
 type Span = (u64, u64);
 
+/// Adds the tracks of a case's series to `group`. Series of counts have no track. If no samples
+/// were kept, adds a remark instead.
 pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult) {
     let timed = || case.series.iter().filter(|series| series.unit != Unit::Count);
     if timed().all(|series| series.samples.is_empty()) {
@@ -44,8 +47,8 @@ pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult
     }
 }
 
-/// The length in ns of the unit in which values are reported: 1 for wall time, a clock period
-/// otherwise.
+/// The length in ns of a case's unit of time: the period of its clock, or 1 for wall time and
+/// without a clock.
 pub(crate) fn tick(case: &CaseResult) -> f64 {
     match &case.clock {
         Some(clock) if clock.domain != Domain::Wall => 1e9 / clock.hertz.max(1) as f64,
@@ -58,8 +61,8 @@ fn is_aligned(case: &CaseResult) -> bool {
     case.experiment == OBSERVE
 }
 
-/// The samples of each repetition, sorted by start; the first start is 0 unless the series are
-/// aligned.
+/// The samples of each repetition, sorted by start. `ns` is the length of a tick. The first start
+/// of a repetition is 0 unless the series are `aligned`.
 fn spans(series: &SeriesResult, ns: f64, aligned: bool) -> Vec<Vec<Span>> {
     let mut left = series.samples.as_slice();
     let mut repetitions = Vec::new();
@@ -76,8 +79,7 @@ fn spans(series: &SeriesResult, ns: f64, aligned: bool) -> Vec<Vec<Span>> {
             // Values without a start time are placed one after another.
             let since = if is_timed { (start - first) * ns } else { end as f64 };
             let begin = whole(since);
-            // The end is rounded, not the length: otherwise a sample could end after the next one
-            // begins.
+            // Rounding the length instead of the end could make a sample end after the next begins.
             end = whole(since + length * ns).max(begin);
             (begin, end)
         };
@@ -88,13 +90,14 @@ fn spans(series: &SeriesResult, ns: f64, aligned: bool) -> Vec<Vec<Span>> {
     repetitions
 }
 
-/// Rounds to whole ns, up to [`LATEST`]. NaN and negative values become 0, since a run file may
-/// hold anything.
+/// Rounds to whole ns, at most [`LATEST`]. NaN and negative values, which a damaged run file may
+/// have, become 0.
 fn whole(ns: f64) -> u64 {
     (ns.round() as u64).min(LATEST)
 }
 
-/// The start of each repetition in ns: the end of the longest series of the one before.
+/// The start of each repetition in ns: the end of the longest series of the repetition before. One
+/// more element is the end of the last repetition.
 fn starts(series: &[(&SeriesResult, Vec<Vec<Span>>)]) -> Vec<u64> {
     let count = series.iter().map(|(_, repetitions)| repetitions.len()).max().unwrap_or(0);
     let length = |place: usize| {
@@ -108,6 +111,7 @@ fn starts(series: &[(&SeriesResult, Vec<Vec<Span>>)]) -> Vec<u64> {
     starts
 }
 
+/// Adds the tracks and the events of one series: a track for each lane.
 fn add_series(
     timeline: &mut Timeline<'_>,
     group: TrackId,
@@ -156,7 +160,8 @@ fn add_series(
     }));
 }
 
-/// Returns the number of lanes that the samples need, and the number of samples that find none.
+/// Returns the number of lanes that the samples need, at most [`LANES`], and the number of samples
+/// that are left out. Samples are sorted by start.
 fn lanes(spans: &[Span]) -> (usize, usize) {
     let mut open = BinaryHeap::new();
     let (mut lanes, mut left_out) = (0, 0);
@@ -174,8 +179,9 @@ fn lanes(spans: &[Span]) -> (usize, usize) {
     (lanes, left_out)
 }
 
-/// The slices that have begun, by their ends, and the free lanes.
+/// The open slices and the free lanes of a series.
 struct Open {
+    /// The end in ns and the lane of each open slice, the earliest end first.
     ends: BinaryHeap<Reverse<(u64, usize)>>,
     free: BinaryHeap<Reverse<usize>>,
 }
@@ -185,8 +191,8 @@ impl Open {
         Self { ends: BinaryHeap::new(), free: (0..lanes).map(Reverse).collect() }
     }
 
-    /// Returns the end and the lane of the slice that ends next, if it ends by `at`; `None` for
-    /// `at` stands for the end of time.
+    /// Closes the slice that ends next if it ends by `at`, or at any time if `at` is `None`.
+    /// Returns its end and its lane, which is then free.
     fn end(&mut self, at: Option<u64>) -> Option<(u64, usize)> {
         let Reverse((end, lane)) = *self.ends.peek()?;
         if at.is_some_and(|at| at < end) {
@@ -198,7 +204,7 @@ impl Open {
     }
 }
 
-/// The iterator over the events of a series.
+/// The iterator over the events of a series, in order of time.
 struct Slices<I: Iterator<Item = Span>> {
     spans: std::iter::Peekable<I>,
     open: Open,
@@ -216,7 +222,7 @@ impl<I: Iterator<Item = Span>> Iterator for Slices<I> {
                 return Some(Event { at, track: self.lanes[lane], what: What::End, arrow: None });
             }
             let (begin, end) = self.spans.next()?;
-            // If all lanes are taken, the sample is among those that were left out.
+            // A sample without a free lane is left out; `lanes` has counted it.
             if let Some(Reverse(lane)) = self.open.free.pop() {
                 self.open.ends.push(Reverse((end, lane)));
                 return Some(Event {

@@ -13,14 +13,14 @@ use chronoscope_units::show;
 const HIGH: f64 = 5.0;
 const LOW: f64 = 19.0;
 
-/// Most pulses of a lane that get a tip.
+/// The most pulses of a lane that get a tip.
 const MAX_TIPS: usize = 40;
 
 /// A window of a capture, in ticks of the capture, and its scale.
 pub struct Window<'a> {
     pub from: u64,
     pub to: u64,
-    /// The time at the axis' 0.
+    /// The tick at the 0 of the axis.
     pub origin: u64,
     pub x: Scale,
     pub timebase: &'a Timebase,

@@ -20,10 +20,10 @@ use chronoscope_capture::{Capture, Pulse, Sampling};
 use chronoscope_run::{Unit, names::CAPTURE};
 use chronoscope_units::{count, show};
 
-/// Most waveforms of an experiment: those of the first cases are drawn.
+/// The most waveforms of an experiment. Only the first cases get one.
 const MAX_CHARTS: usize = 8;
 
-/// Most rows of the table of numbers.
+/// The most rows of the table of numbers.
 const MAX_ROWS: usize = 20;
 
 /// The charts, and a remark on each capture that cannot be drawn.

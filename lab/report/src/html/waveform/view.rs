@@ -22,14 +22,17 @@ const HEAD: f64 = 46.0;
 /// The height below the last lane, for the axis and the distance to the next window.
 const FOOT: f64 = 44.0;
 
-/// Most lanes of a window.
+/// The most lanes of pins in a window.
 const MAX_LANES: usize = 12;
 
-/// Most samples in the first window, and the least share of the window that each must take.
+/// The most samples in the first window.
 const MAX_FIRST: usize = 4;
+/// The least width of each sample in the first window, as a fraction of the window.
 const MIN_SHARE: f64 = 0.04;
 
-/// Draws the chart, and returns it with its explanation.
+/// Draws the chart of the pin in `focus`, followed by other changing pins, and returns it with its
+/// explanation. `marks` adds a lane of the timer's samples. The second window shows the widest
+/// sample; it is absent if the first window shows that sample alone.
 pub fn draw(
     capture: &Capture,
     focus: &Focus<'_>,
@@ -87,7 +90,8 @@ pub fn draw(
     (svg, reading(focus, timebase, count, left_out))
 }
 
-/// The window of the first samples and their number: as many as are wide enough to be visible.
+/// The window of the first samples, in ticks of the capture, and their number: as many as stay wide
+/// enough to be visible, at least one.
 fn first(capture: &Capture, focus: &Focus<'_>) -> ((u64, u64), usize) {
     let count = focus.samples.len().min(MAX_FIRST);
     let is_seen = |count: &usize| {
@@ -100,7 +104,8 @@ fn first(capture: &Capture, focus: &Focus<'_>) -> ((u64, u64), usize) {
     (around(capture, focus, 0, count - 1), count)
 }
 
-/// The window from one sample to another, with a margin on both sides.
+/// The window from sample `one` to sample `other`, with a margin on both sides, in ticks of the
+/// capture.
 fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u64, u64) {
     let (from, last) = (focus.samples[one].at, focus.samples[other]);
     let to = last.at.saturating_add(last.width);
@@ -108,8 +113,8 @@ fn around(capture: &Capture, focus: &Focus<'_>, one: usize, other: usize) -> (u6
     (from.saturating_sub(margin).max(capture.start), to.saturating_add(margin).min(capture.end))
 }
 
-/// Draws cursors at the start and end of samples, and the widths between them. A width that would
-/// overlap another is left out; tips show it.
+/// Draws cursors at the start and the end of each sample, and its width between them. The text of a
+/// width that would overlap the text before is left out; a tip shows that width.
 fn measure(
     svg: &mut Svg,
     focus: &Focus<'_>,
@@ -139,8 +144,8 @@ fn measure(
     }
 }
 
-/// The explanation: the distance of the first two samples if the first window shows one, and the
-/// number of pins left out.
+/// The explanation: the number of pins left out, and, if the first window shows a single sample,
+/// the time from its start to the start of the next.
 fn reading(focus: &Focus<'_>, timebase: &Timebase, count: usize, left_out: usize) -> String {
     let mut parts = Vec::new();
     if let (1, [one, next, ..]) = (count, focus.samples.as_slice()) {
