@@ -72,7 +72,7 @@ pub(crate) fn runs() -> Vec<Run> {
 fn no_title_of_a_study_is_longer_than_100_characters() {
     for name in names() {
         let run = load(&name);
-        let title = Answer::of(&run).title;
+        let title = Answer::from_run(&run).title;
         assert!(title.chars().count() <= TITLE, "{name}: {title}");
     }
 }
@@ -205,8 +205,8 @@ fn a_run_keeps_the_rules_of_its_study() {
     let mut run = load("quick");
     assert_eq!(rules(&run).layout, Layout::Latencies);
     run.answering = Some(Answering { question: "Why?".into(), ..Answering::default() });
-    assert_eq!(Answer::of(&run).context[0], "Why?");
+    assert_eq!(Answer::from_run(&run).context[0], "Why?");
     run.answering = None;
     run.study = "a study of one's own".into();
-    assert_eq!(Answer::of(&run).context[0], run.title.to_string());
+    assert_eq!(Answer::from_run(&run).context[0], run.title.to_string());
 }

@@ -429,7 +429,7 @@ fn with_figures(
                 .flat_map(|side| &side.by_repetition)
                 .map(|one| one.count)
                 .min(),
-            shift: Shift::of(a, b, exact),
+            shift: Shift::between(a, b, exact),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
     }

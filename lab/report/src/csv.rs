@@ -91,7 +91,7 @@ impl Column {
             Value::Case(value) => value(case),
             Value::Series(value) => series.map(value).unwrap_or_default(),
             Value::Statistic => number(
-                Statistic::named(self.name)
+                Statistic::find(self.name)
                     .and_then(|known| known.of_row(case.slope.as_ref(), series)),
             ),
         }

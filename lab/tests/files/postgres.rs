@@ -387,7 +387,7 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     // No child of the lab has the password in its title; the lab's own is the user's to keep short.
     let children = run(Command::new("ps").args(["-o", "args=", "--ppid", &lab.id().to_string()]));
     assert!(!children.stdout.contains(PASSWORD), "{children:#?}");
-    let answer = Answer::of(lab.wait_with_output().unwrap(), "run".to_owned());
+    let answer = Answer::new(lab.wait_with_output().unwrap(), "run".to_owned());
     let error = &answer.exits(1).stderr;
     let named = format!("--store postgres://ann:***@127.0.0.1:{}/lab", server.port);
     assert!(error.contains(&format!("`chronoscope recover {named}` stores what was")), "{error}");

@@ -253,7 +253,7 @@ fn an_interrupted_run_keeps_what_is_complete() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let mut said = String::new();
     stderr.read_to_string(&mut said).unwrap();
-    let answer = Answer::of(child.wait_with_output().unwrap(), "run".to_owned());
+    let answer = Answer::new(child.wait_with_output().unwrap(), "run".to_owned());
     answer.exits(130);
     assert!(
         said.contains("stored as run 1") && said.contains("interrupted: 1 of 2 cases are complete"),

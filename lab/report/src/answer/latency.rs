@@ -19,7 +19,7 @@ pub struct Latency<'a> {
 }
 
 impl<'a> Latency<'a> {
-    fn of(name: String, case: &'a CaseResult, series: &'a SeriesResult) -> Self {
+    fn new(name: String, case: &'a CaseResult, series: &'a SeriesResult) -> Self {
         Self {
             group: String::new(),
             name,
@@ -35,7 +35,7 @@ impl<'a> Latency<'a> {
         Self {
             group: pick.group.to_string(),
             contrast: pick.contrast,
-            ..Self::of(pick.name.to_string(), case, series)
+            ..Self::new(pick.name.to_string(), case, series)
         }
     }
 
@@ -77,7 +77,7 @@ fn each(run: &Run) -> Vec<Latency<'_>> {
             let words = [if is_named { &*series.name } else { "" }, &*label, target];
             let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
             let name = words.join(" ");
-            Latency { group: case.experiment.to_string(), ..Latency::of(name, case, series) }
+            Latency { group: case.experiment.to_string(), ..Latency::new(name, case, series) }
         })
     });
     rows.collect()
