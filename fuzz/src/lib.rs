@@ -60,8 +60,8 @@ pub fn read(name: &str, bytes: &[u8]) {
     reader(bytes);
 }
 
-/// The result, if there is one. The text of an error must not be empty; it may quote the bytes, and
-/// the console replaces their control characters.
+/// Returns a success; checks that an error has a message. The message may quote the bytes: the
+/// console replaces their control characters.
 fn ok_with_message<T>(outcome: Result<T>) -> Option<T> {
     outcome.map_err(|error| assert!(!format!("{error:#}").is_empty())).ok()
 }

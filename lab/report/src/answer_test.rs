@@ -18,7 +18,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/answer/fixtures")
 }
 
-/// The names of the fixtures, which are those of the studies.
+/// The names of the fixtures, which are also the names of their studies.
 pub(crate) fn names() -> Vec<String> {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let runs = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
@@ -52,7 +52,7 @@ fn screen() -> Screen {
     Screen { run: Some("7".to_owned()), ..Screen::plain() }
 }
 
-/// All runs: those of studies, a run of each kind of case, and runs that answer nothing.
+/// All runs: the studies' runs, a run of each kind of case, and runs that answer nothing.
 pub(crate) fn runs() -> Vec<Run> {
     let mut empty = sample::run();
     empty.cases.clear();

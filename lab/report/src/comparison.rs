@@ -194,7 +194,7 @@ pub struct StatisticLine {
     pub threshold: f64,
 }
 
-/// The figures of a [`statistics::Comparison`]. `a` and `b` are those of a typical repetition.
+/// The figures of a [`statistics::Comparison`]. `a` and `b` are the values of a typical repetition.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Figures {
     pub a: Option<f64>,
@@ -347,7 +347,8 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     })
 }
 
-/// The statistics that the user names for a pair, or the study of B, or that of A.
+/// The statistics that the user names for a pair; by default, the statistics that B's study names,
+/// or else A's study.
 ///
 /// # Errors
 /// A run of another version names a statistic that is unknown here.
@@ -587,8 +588,8 @@ fn judge(
     speed: impl Fn(&Line) -> f64,
 ) -> Vec<Vec<statistics::Comparison>> {
     let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
-    // All the same: nothing to test. A few repetitions, or those of two runs, can agree by accident;
-    // a scatter between runs leaves only zeros as they are.
+    // All the same: nothing to test. A few repetitions, or the repetitions of two runs, can agree
+    // by accident; a scatter between runs leaves only zeros as they are.
     let alike = |a: &[f64], one: &Values| {
         let shortest = a.len().min(one.b.len());
         let all_same = a.iter().chain(&one.b).all(|value| a.first() == Some(value));

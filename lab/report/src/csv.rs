@@ -78,7 +78,7 @@ const fn statistic(name: &'static str) -> Column {
     Column { name, value: Value::Statistic }
 }
 
-/// All columns: those of `COLUMNS`, then the statistics that it does not place.
+/// All columns: `COLUMNS`, then the statistics that it does not place.
 pub fn columns() -> impl Iterator<Item = Column> {
     let is_placed = |name: &str| COLUMNS.iter().any(|column| column.name == name);
     let others = STATISTICS.iter().map(|known| known.name).filter(move |name| !is_placed(name));

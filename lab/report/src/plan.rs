@@ -13,7 +13,7 @@ use chronoscope_run::{CaseResult, Run, SeriesResult};
 use chronoscope_statistics::{samples_in_bursts, samples_to_claim};
 use chronoscope_units::{OneLine, digits, show};
 
-/// The plan is for runs with up to so many misses.
+/// The most misses of a run for which a plan gives the samples needed.
 pub const MOST_MISSES: u64 = 3;
 
 /// The interval of samples in µs, unless another is known.
@@ -56,7 +56,7 @@ pub struct InBursts {
 
 impl Plan {
     /// Plans for a claimed `rate`, which some run can support. `interval` in µs takes precedence
-    /// over that of a case.
+    /// over a case's interval.
     pub fn new(rate: f64, run: Option<&Run>, interval: Option<u64>) -> Self {
         let interval_us = interval.unwrap_or(USUAL_INTERVAL);
         let independent = (0..=MOST_MISSES).filter_map(|misses| {

@@ -20,7 +20,7 @@ use crate::{
 /// The time limit for expected events; no test needs to be fast to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a program that waits for ever says before it does.
+/// The commands of a program that reports its process group and then waits for ever.
 const WAIT: &str = "echo $$ >>\"$here/groups\"; touch \"$here/waits\"; exec sleep 1000";
 
 impl Lab {

@@ -234,7 +234,7 @@ fn a_server_keeps_runs_as_a_file_does() {
     server.answer(&["history", "--forget", "2"], &url).exits(0);
     server.answer(&["history"], &url).exits(0).shows("Linux");
 
-    // The least rights: those of the documentation.
+    // The least rights, as the documentation grants them.
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/many-machines.md"));
     let text = text.unwrap();
     let (_, sql) = text.split_once("```sql\n").expect("the page has the statements");

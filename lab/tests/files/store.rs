@@ -123,7 +123,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     chronoscope(&["report", "2", "--store", &good]).exits(0);
 }
 
-/// Runs a command line with files limited to so many blocks of 512 bytes.
+/// Runs a command line with files limited to `blocks` blocks of 512 bytes.
 fn limited(blocks: u32, arguments: &[&str]) -> Answer {
     let mut shell = std::process::Command::new("sh");
     let script = format!("ulimit -f {blocks}; exec \"$@\"");

@@ -1,5 +1,5 @@
-//! Every command that the documents show is one that the program takes. Runs are only planned here
-//! (`--list`); those of the tutorials are run to their end by `chips/tutorials.rs`.
+//! The program takes every command that the documents show. Runs are only planned here (`--list`);
+//! `chips/tutorials.rs` completes the tutorials' runs.
 
 use crate::common::documented::{Desk, DocumentedCommand, commands, documents, is_done};
 
@@ -20,7 +20,7 @@ const ELSEWHERE: [&str; 9] = [
 /// Observations are of images that readers have: here the command line is read, and no image found.
 const NO_IMAGES: &str = "OS=no.elf FW=no.elf T=no; ";
 
-/// A short run, whose shards replace those of the study that the documents name.
+/// A short run, whose shards replace the shards of the study that the documents name.
 const SHARDS: &str = "run switch --set policy=other --set mlock=no -l 50 --repeat 2 -q --no-store";
 
 #[test]

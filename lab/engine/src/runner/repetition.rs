@@ -36,8 +36,8 @@ impl<'a> Step<'a> {
         Self { cases: vec![case], done, left, worst: None }
     }
 
-    /// The step of a run that consists of these works, of which `jobs` go on at once: those of
-    /// `cases`, of which one has just begun.
+    /// The step of a run that consists of these works, of which `jobs` go on at once: the works of
+    /// `cases`, one of which has just begun.
     pub(super) fn side_by_side(cases: Vec<&'a Case>, works: &[Work], jobs: usize) -> Self {
         let spent: f64 = works.iter().map(|work| work.spent.as_secs_f64()).sum();
         let total = spent + remaining(works).as_secs_f64();

@@ -1,5 +1,5 @@
-//! Where a value lies among known machines: published figures with their sources. They orient and
-//! are never ranked: each has its own hardware and its own definition.
+//! Places a value among known machines, by published figures with their sources. The figures orient
+//! and are never ranked: each has its own hardware and its own definition.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use chronoscope_units::OneLine;
 pub struct Elsewhere {
     /// The cases that it is beside: experiment and parameters.
     of: Pick,
-    /// The clock of the value, which must be that of the cases.
+    /// The clock of the value, which must be the cases' clock.
     #[serde(default)]
     clock: Clock,
     /// The machine of the cases; any if empty. Values by ticks hold for one machine only.

@@ -64,7 +64,8 @@ pub fn rows<'a>(run: &'a Run, rules: &Answering) -> Vec<Latency<'a>> {
 }
 
 /// A row for each usual series of each case with evidence. Its group is the experiment; its name
-/// leaves out the parts that all cases of the run share, and that of a series which stands alone.
+/// leaves out the parts that all cases of the run share, and the series' name if the case has no
+/// other.
 fn each(run: &Run) -> Vec<Latency<'_>> {
     let proven: Vec<&CaseResult> = run.cases.iter().filter(|case| case.is_proven()).collect();
     let several_targets = proven.windows(2).any(|pair| pair[0].target != pair[1].target);

@@ -101,7 +101,7 @@ impl Problem {
     }
 }
 
-/// The rules of a run; those of a run without a study if it has none.
+/// The rules of a run; the default rules if it has no study.
 pub fn rules(run: &Run) -> Cow<'_, Answering> {
     run.answering.as_ref().map_or_else(Cow::default, Cow::Borrowed)
 }

@@ -10,8 +10,8 @@ use super::{
 };
 use chronoscope_run::{Answering, CaseResult, Run, answer::Pick};
 
-/// Cells that differ by less than this count as equal: exact figures are whole numbers, and those
-/// of a wall clock are not known better.
+/// Cells that differ by less than this count as equal: exact figures are whole numbers, and a wall
+/// clock's figures are not known better.
 const TIE: f64 = 0.01;
 
 /// A ranking.
@@ -102,8 +102,8 @@ impl Ranking {
         Some(ranking)
     }
 
-    /// The ranking of the machine whose figures stand beside those of the ranked one; `None` if the
-    /// rules name none.
+    /// The ranking of the machine that the rules show beside the ranked machine; `None` if they
+    /// name none.
     pub fn beside(run: &Run, rules: &Answering) -> Option<Self> {
         let machine = (!rules.beside.is_empty()).then(|| rules.beside.clone())?;
         Self::from_run(run, &Answering { machine, ..rules.clone() })

@@ -47,7 +47,7 @@ fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
     parameters.find(extra).map(|parameter| parameter.default)
 }
 
-/// The series that stand for a case where nothing picks one: its first measured one. Those of
+/// The series that stand for a case where nothing picks one: its first measured one. The series of
 /// `operations` are of equal rank, so all.
 pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
     let are_equals = case.experiment == experiments::operations::SPEC.name;

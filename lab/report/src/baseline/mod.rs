@@ -188,7 +188,7 @@ impl Series {
     /// The value of a statistic in a repetition; not a number if the baseline does not hold it.
     fn value(&self, name: &str, repetition: usize) -> f64 {
         let values = self.values.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
-        // A single value is that of all repetitions.
+        // A single value holds for all repetitions.
         let value = values.and_then(|values| values.get(repetition).or(values.first()));
         value.copied().unwrap_or(f64::NAN)
     }

@@ -1,7 +1,7 @@
 //! Accounts for the time of a sample by the users of the processor: interrupts, soft interrupts,
-//! other tasks, non-maskable interrupts, and none that the kernel knows of. The account is that of the
-//! kernel's tracer osnoise, from its own events where the record has them, and otherwise from the
-//! kernel's irq, sched and nmi events, which every kernel has.
+//! other tasks, non-maskable interrupts, and none that the kernel knows of. The account has the
+//! classes of the kernel's tracer osnoise. It is made from the tracer's own events where the record
+//! has them, and otherwise from the kernel's irq, sched and nmi events, which every kernel has.
 
 use super::schedule::{DOUBT, Occupant, Ran, Record, Span};
 use crate::{timeline::ftrace::line, timeline::ftrace::line::Kind, timeline::ftrace::line::Line};

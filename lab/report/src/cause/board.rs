@@ -79,7 +79,7 @@ fn by_pin(
     let name = names::by_pin(&series.name);
     let shown =
         RepetitionSamples::first(case, case.series.iter().find(|other| other.name == name)?)?;
-    // The samples by marks are those of the pin, in the same order, unless some begin elsewhere.
+    // Marks and pin show the same samples, in the same order, unless some samples begin elsewhere.
     let least = shown.windows.iter().map(|window| window.length).fold(f64::INFINITY, f64::min);
     let is_near = |(one, other): (&Window, &Window)| (one.start - other.start).abs() < least / 2.0;
     if shown.windows.len() != repetition.windows.len()

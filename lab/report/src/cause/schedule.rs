@@ -95,7 +95,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The name of the case's tasks: that of the task that begins and ends it.
+/// The name of the case's tasks: the name of the task that begins and ends it.
 pub(super) fn own(record: &str) -> Option<&str> {
     let mut marked = record.lines().filter_map(|line| match line::read(line) {
         Line::Event(event)
@@ -170,7 +170,7 @@ pub(super) struct Piece<'a> {
 /// The tasks and interrupts that ran on a processor, except the case's own tasks and idling.
 #[derive(Default)]
 pub(super) struct Ran<'a> {
-    /// The pieces of tasks, interrupts and soft interrupts; those of a kind do not overlap.
+    /// The pieces of tasks, interrupts and soft interrupts; pieces of one kind do not overlap.
     pieces: [Vec<Piece<'a>>; 3],
     /// The stretches of the case's own tasks, each with the task's number.
     own: Vec<(u32, Span)>,

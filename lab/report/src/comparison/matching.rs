@@ -1,4 +1,4 @@
-//! Which case of A is compared with which case of B.
+//! Pairs the cases of two runs, A and B, for a comparison.
 
 use anyhow::{Result, bail};
 
@@ -85,7 +85,7 @@ impl Pairing {
         all.then(|| format!("A is {a}, B is {b}"))
     }
 
-    /// The label of a pair: that of its case, without what differs between the sides.
+    /// The label of a pair: its case's label, without the parameter in which the sides differ.
     fn label(&self, case: &CaseResult, with_target: bool) -> String {
         match self {
             Self::Parameter(name) => {

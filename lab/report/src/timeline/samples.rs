@@ -3,9 +3,9 @@
 //!
 //! The starts of a series are counted from its first sample in the repetition. Repetitions are
 //! therefore placed one after another, each as long as its longest series, and the tracks of two
-//! series are not aligned with each other. Those of an observation (`chronoscope observe`) are: its
-//! starts are counted from the image's first instruction. Samples of a series that overlap, since several tasks
-//! took them, are spread over lanes.
+//! series are not aligned with each other. The tracks of an observation (`chronoscope observe`) are
+//! aligned: its starts are counted from the image's first instruction. Samples of a series that
+//! overlap, since several tasks took them, are spread over lanes.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

@@ -117,8 +117,8 @@ impl<'t, 'a> Schedule<'t, 'a> {
         }
     }
 
-    /// Ends the processor's current slice and starts that of `task`; number 0 leaves the processor
-    /// idle.
+    /// Ends the processor's current slice and starts a slice of `task`; number 0 leaves the
+    /// processor idle.
     pub fn run(&mut self, cpu: u32, task: Task<'_>) {
         let processor = self.leave(cpu);
         if task.id != 0 {
@@ -172,7 +172,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
         track
     }
 
-    /// Ends a task's slice and opens that of its new state.
+    /// Ends a task's slice and opens a slice of its new state.
     fn enter(&mut self, id: u32, state: State, name: &str) {
         let Some(known) = self.by_task.get_mut(&id) else { return };
         let (track, was) = (known.track, mem::replace(&mut known.state, state));
@@ -259,7 +259,7 @@ impl<'t, 'a> Schedule<'t, 'a> {
     }
 }
 
-/// Adds a track that is sorted among those of the same parent by `rank`.
+/// Adds a track, which is sorted by `rank` among the tracks of the same parent.
 fn ranked(timeline: &mut Timeline<'_>, parent: TrackId, name: &str, rank: u32) -> TrackId {
     let track = timeline.track(Some(parent), name, "", true);
     timeline.tracks[track.index()].rank = i32::try_from(rank).unwrap_or(i32::MAX);

@@ -1,4 +1,4 @@
-//! Which case of B meets which case of A.
+//! Tests of the pairs of cases of A and B.
 
 use super::*;
 

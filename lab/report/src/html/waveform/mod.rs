@@ -20,7 +20,7 @@ use chronoscope_capture::{Capture, Pulse, Sampling};
 use chronoscope_run::{Unit, names::CAPTURE};
 use chronoscope_units::{count, show};
 
-/// Most waveforms of an experiment: those of the first cases are drawn.
+/// The most waveforms of an experiment; the waveforms of the first cases are drawn.
 const MAX_CHARTS: usize = 8;
 
 /// Most rows of the table of numbers.
