@@ -60,9 +60,9 @@ pub fn read(name: &str, bytes: &[u8]) {
     reader(bytes);
 }
 
-/// The result, if there is one. The text of an error must not be empty; it may quote the bytes, and
-/// the console replaces their control characters.
-fn told<T>(outcome: Result<T>) -> Option<T> {
+/// Returns a success; checks that an error has a message. The message may quote the bytes: the
+/// console replaces their control characters.
+fn ok_with_message<T>(outcome: Result<T>) -> Option<T> {
     outcome.map_err(|error| assert!(!format!("{error:#}").is_empty())).ok()
 }
 
@@ -151,7 +151,7 @@ pub fn study(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let cases = study::parse(text)
         .and_then(|study| study.plan(&Machines::default(), &Overrides::default()));
-    if let Some((cases, _)) = told(cases) {
+    if let Some((cases, _)) = ok_with_message(cases) {
         for case in cases {
             assert!(
                 !case.label().contains(char::is_control) && !case.request().to_string().is_empty()
@@ -162,7 +162,7 @@ pub fn study(bytes: &[u8]) {
 
 pub fn baseline(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    if let Some(baseline) = told(baseline::parse(text)) {
+    if let Some(baseline) = ok_with_message(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
         let (judge, history) = (StatisticChoice::default(), History::default());
@@ -172,7 +172,7 @@ pub fn baseline(bytes: &[u8]) {
 
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let Some(run) = told(reference::parse(text).map_err(Into::into)) else { return };
+    let Some(run) = ok_with_message(reference::parse(text).map_err(Into::into)) else { return };
     let screen = Screen::plain();
     let shown = table::render(&run, &screen)
         + &answer::terminal::render(&run, &screen)
@@ -191,8 +191,8 @@ pub fn run(bytes: &[u8]) {
 /// Draws the timeline of all cases in both formats.
 fn draw(run: &Run) {
     let cases: Vec<&CaseResult> = run.cases.iter().collect();
-    perfetto::write(&mut Timeline::of(&cases), &mut Vec::new()).expect("a trace");
-    let _ = vcd::write(&mut Timeline::of(&cases), &mut Vec::new());
+    perfetto::write(&mut Timeline::new(&cases), &mut Vec::new()).expect("a trace");
+    let _ = vcd::write(&mut Timeline::new(&cases), &mut Vec::new());
 }
 
 /// The path of a file of this thread, in memory where the system allows it.

@@ -28,9 +28,9 @@ const EXCEPTIONS: [(&str, &str); 0] = [];
 /// The most faults of a folder: in comments, and functions called `of`. A number is lowered when the
 /// folder has fewer faults, and never raised. The whole tree is to have at most 5 such functions.
 const ALLOWED: [(&str, usize, usize); 7] = [
-    ("bench", 2, 0),
+    ("bench", 0, 0),
     ("fuzz", 0, 0),
-    ("lab", 165, 60),
+    ("lab", 0, 0),
     ("ports", 18, 3),
     ("suite", 18, 0),
     ("tandem", 73, 3),
@@ -38,7 +38,7 @@ const ALLOWED: [(&str, usize, usize); 7] = [
 ];
 
 /// The libraries that do not have [`DOCUMENTED`] yet, by the folders of their packages.
-const UNDOCUMENTED: [&str; 4] = ["lab/engine", "lab/machine", "lab/report", "suite"];
+const UNDOCUMENTED: [&str; 2] = ["lab/report", "suite"];
 
 /// The attribute of a library by which the compiler warns of a public item without documentation.
 /// Clippy, as the quick test runs it, refuses the warning.

@@ -18,7 +18,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/answer/fixtures")
 }
 
-/// The names of the fixtures, which are those of the studies.
+/// The names of the fixtures, which are also the names of their studies.
 pub(crate) fn names() -> Vec<String> {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let runs = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
@@ -52,7 +52,7 @@ fn screen() -> Screen {
     Screen { run: Some("7".to_owned()), ..Screen::plain() }
 }
 
-/// All runs: those of studies, a run of each kind of case, and runs that answer nothing.
+/// All runs: the studies' runs, a run of each kind of case, and runs that answer nothing.
 pub(crate) fn runs() -> Vec<Run> {
     let mut empty = sample::run();
     empty.cases.clear();
@@ -72,7 +72,7 @@ pub(crate) fn runs() -> Vec<Run> {
 fn no_title_of_a_study_is_longer_than_100_characters() {
     for name in names() {
         let run = load(&name);
-        let title = Answer::of(&run).title;
+        let title = Answer::from_run(&run).title;
         assert!(title.chars().count() <= TITLE, "{name}: {title}");
     }
 }
@@ -205,8 +205,8 @@ fn a_run_keeps_the_rules_of_its_study() {
     let mut run = load("quick");
     assert_eq!(rules(&run).layout, Layout::Latencies);
     run.answering = Some(Answering { question: "Why?".into(), ..Answering::default() });
-    assert_eq!(Answer::of(&run).context[0], "Why?");
+    assert_eq!(Answer::from_run(&run).context[0], "Why?");
     run.answering = None;
     run.study = "a study of one's own".into();
-    assert_eq!(Answer::of(&run).context[0], run.title.to_string());
+    assert_eq!(Answer::from_run(&run).context[0], run.title.to_string());
 }

@@ -227,7 +227,7 @@ pub enum Format {
 
 impl Format {
     /// The format that a file's extension names, if any.
-    pub fn of(file: &Path) -> Option<Self> {
+    pub fn from_extension(file: &Path) -> Option<Self> {
         match file.extension().and_then(OsStr::to_str) {
             Some("vcd") => Some(Self::Vcd),
             Some("sr") => Some(Self::Sigrok),

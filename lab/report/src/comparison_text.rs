@@ -64,7 +64,7 @@ pub fn table(comparison: &Comparison, screen: &Screen) -> String {
 
 /// The finding in a sentence, and how far to trust it.
 fn answer(comparison: &Comparison, screen: &Screen) -> String {
-    let compared = Compared::of(comparison);
+    let compared = Compared::new(comparison);
     let lines = fold(&compared.title, screen);
     let mut text: String =
         lines.lines().map(|line| screen.paint.in_colour("1", line) + "\n").collect();
@@ -114,7 +114,7 @@ fn figures(lines: &[Line], screen: &Screen) -> String {
         ("verdict", Left),
         (TRACK, Left),
     ]);
-    let track = Track::of(lines);
+    let track = Track::for_lines(lines);
     for line in lines {
         let name = [line.experiment.as_str(), &line.case, &series(line)]
             .into_iter()
@@ -140,7 +140,7 @@ struct Track {
 }
 
 impl Track {
-    fn of(lines: &[Line]) -> Self {
+    fn for_lines(lines: &[Line]) -> Self {
         let statistics = lines.iter().flat_map(|line| &line.statistics);
         let ratios = statistics.flat_map(|one| {
             let ends = one.figures.interval.map(|ends| [ends.low, ends.high]);
@@ -290,7 +290,7 @@ mod tests {
             let wide: Vec<&str> =
                 text.lines().filter(|line| line.chars().count() > columns).collect();
             assert!(wide.is_empty(), "{columns}: {wide:#?}");
-            let title = Compared::of(&comparison).title.replace('\u{a0}', " ");
+            let title = Compared::new(&comparison).title.replace('\u{a0}', " ");
             let first = text.lines().next().unwrap();
             assert!(title.starts_with(first), "{text}");
         }

@@ -78,7 +78,7 @@ const fn statistic(name: &'static str) -> Column {
     Column { name, value: Value::Statistic }
 }
 
-/// All columns: those of `COLUMNS`, then the statistics that it does not place.
+/// All columns: `COLUMNS`, then the statistics that it does not place.
 pub fn columns() -> impl Iterator<Item = Column> {
     let is_placed = |name: &str| COLUMNS.iter().any(|column| column.name == name);
     let others = STATISTICS.iter().map(|known| known.name).filter(move |name| !is_placed(name));
@@ -91,7 +91,7 @@ impl Column {
             Value::Case(value) => value(case),
             Value::Series(value) => series.map(value).unwrap_or_default(),
             Value::Statistic => number(
-                Statistic::named(self.name)
+                Statistic::find(self.name)
                     .and_then(|known| known.of_row(case.slope.as_ref(), series)),
             ),
         }

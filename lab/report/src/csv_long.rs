@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use super::csv::{number, record};
 use chronoscope_run::{CaseResult, Run, STATISTICS, SeriesResult};
 
-/// The columns before those of the parameters.
+/// The columns before the parameters' columns.
 pub const FIRST: [&str; 5] = ["case", "experiment", "target", "release", "clock"];
 
-/// The columns after those of the parameters.
+/// The columns after the parameters' columns.
 pub const LAST: [&str; 7] =
     ["series", "role", "unit", "statistic", "value", "evidence_holds", "verdict"];
 

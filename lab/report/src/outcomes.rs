@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 impl Outcomes {
-    /// The verdicts of a run's cases, followed by those of its peers.
+    /// The verdicts of a run's cases, followed by its peers' verdicts.
     pub fn of_run(run: &Run) -> Self {
         let cases = run.cases.iter().map(case_outcome);
         let peers = run.peers.iter().map(|peer| Outcome {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use prost::{Message, encoding};
 
 use crate::{
-    timeline::Arrow, timeline::Event, timeline::Timeline, timeline::TrackId, timeline::What,
+    timeline::Arrow, timeline::Event, timeline::EventKind, timeline::Timeline, timeline::TrackId,
 };
 
 /// `Trace.packet`, the only field of the outermost message.
@@ -156,10 +156,10 @@ fn uuid(track: TrackId) -> u64 {
 }
 
 fn packet(event: &Event, timeline: &Timeline<'_>, interned: &mut Vec<bool>) -> TracePacket {
-    let (r#type, name) = match event.what {
-        What::Begin(name) => (Type::SliceBegin, Some(name)),
-        What::End => (Type::SliceEnd, None),
-        What::Mark(name) => (Type::Instant, Some(name)),
+    let (r#type, name) = match event.kind {
+        EventKind::Begin(name) => (Type::SliceBegin, Some(name)),
+        EventKind::End => (Type::SliceEnd, None),
+        EventKind::Mark(name) => (Type::Instant, Some(name)),
     };
     // 0 is not a valid id.
     let iid = name.map(|name| name.index() as u64 + 1);

@@ -20,7 +20,7 @@ const NARROWEST: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screen {
     pub paint: Paint,
-    /// The width in characters: `COLUMNS`, or that of the terminal; `None` for a file or a pipe.
+    /// The width in characters: `COLUMNS`, or the terminal's width; `None` for a file or a pipe.
     pub columns: Option<usize>,
     /// `TERM` is `dumb`: letters stand for the signs that draw.
     pub dumb: bool,

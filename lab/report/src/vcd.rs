@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value, VarType, Writer};
 
-use crate::{timeline::NameId, timeline::Timeline, timeline::What};
+use crate::{timeline::EventKind, timeline::NameId, timeline::Timeline};
 use chronoscope_capture::{vcd::UniqueNames, vcd::identifier};
 
 /// The value of a track outside slices.
@@ -53,10 +53,10 @@ pub fn write(timeline: &mut Timeline<'_>, output: &mut dyn Write) -> io::Result<
             writer.timestamp(event.at)?;
             now = Some(event.at);
         }
-        match event.what {
-            What::Begin(name) => track.open.push(name),
-            What::End => drop(track.open.pop()),
-            What::Mark(name) => {
+        match event.kind {
+            EventKind::Begin(name) => track.open.push(name),
+            EventKind::End => drop(track.open.pop()),
+            EventKind::Mark(name) => {
                 if let Some((mark, when)) = track.mark {
                     writer.change_string(mark, &string_value(timeline.name(name)))?;
                     writer.change_scalar(when, Value::V1)?;

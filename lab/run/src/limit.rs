@@ -33,7 +33,7 @@ pub enum LimitError {
 /// If the name is empty or looks like a mistyped statistic.
 pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OneLine, D::Error> {
     let name = OneLine::deserialize(deserializer)?;
-    if Statistic::named(&name).is_some() {
+    if Statistic::find(&name).is_some() {
         return Ok(name);
     }
     let lower = name.to_lowercase();
@@ -112,7 +112,7 @@ impl Limit {
         match (self.at_least, self.at_most) {
             (None, None) => Err(LimitError::NoBound(name)),
             (Some(least), Some(most)) if least.0 > most.0 => Err(LimitError::Excluding(name)),
-            _ if Statistic::named(&name).is_some_and(|one| one.needs_deadline)
+            _ if Statistic::find(&name).is_some_and(|one| one.needs_deadline)
                 && deadline.is_none() =>
             {
                 Err(LimitError::NoDeadline(name))

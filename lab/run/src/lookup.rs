@@ -114,7 +114,7 @@ fn statistics_by(
     if let Some(figure) = case.figure(statistic) {
         return vec![(OneLine::new(), figure.value, figure.unit.clone())];
     }
-    let Some(found) = Statistic::named(statistic) else { return Vec::new() };
+    let Some(found) = Statistic::find(statistic) else { return Vec::new() };
     if !found.is_of_series() {
         let value = found.of_row(case.slope.as_ref(), None);
         return value.map(|value| (OneLine::new(), value, OneLine::new())).into_iter().collect();

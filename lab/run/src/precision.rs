@@ -94,7 +94,7 @@ mod tests {
     }
 
     fn of_p50(series: &SeriesResult) -> Precision {
-        series.precision(Statistic::named("p50").unwrap())
+        series.precision(Statistic::find("p50").unwrap())
     }
 
     #[test]

@@ -416,8 +416,7 @@ pub struct Compare {
     pub a: OsString,
     /// The run or variant to judge.
     pub b: OsString,
-    /// Only these experiments [default for variants: those of the quick study]. For a page: more
-    /// runs.
+    /// Only these experiments [default for variants: the quick study's]. For a page: more runs.
     pub experiments: Vec<String>,
     /// The smallest growth that matters, in percent.
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]

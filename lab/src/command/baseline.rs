@@ -36,7 +36,7 @@ fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
 
 fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     let (found, run) = load(&arguments.run, &arguments.store)?;
-    let (baseline, left_out) = Baseline::of(&run, &StatisticChoice::read(&arguments.judge)?);
+    let (baseline, left_out) = Baseline::from_run(&run, &StatisticChoice::read(&arguments.judge)?);
     if baseline.series.is_empty() {
         let why = left_out.first().map_or("it has no case", String::as_str);
         bail!("{found} has nothing that could be checked later, so no baseline is written: {why}");

@@ -56,7 +56,7 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
 /// The file and format of `--output`, if it is a capture.
 fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
     let Some(file) = arguments.output.as_deref() else { return Ok(None) };
-    let Some(format) = Format::of(file).filter(|_| arguments.format.is_none()) else {
+    let Some(format) = Format::from_extension(file).filter(|_| arguments.format.is_none()) else {
         return Ok(None);
     };
     ensure!(

@@ -163,7 +163,7 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
         arguments.experiments.iter().filter(|word| experiments::find(word).is_some()).collect();
     let wanted =
         |case: &CaseResult| named.is_empty() || named.iter().any(|name| case.experiment == **name);
-    let pairing = Pairing::of(arguments.pair.as_deref(), &a, &b)?;
+    let pairing = Pairing::choose(arguments.pair.as_deref(), &a, &b)?;
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, &pairing, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
         bail!("neither {} nor {} has such a case", a_side.name, b_side.name);

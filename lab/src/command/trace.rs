@@ -16,7 +16,7 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     let reference = Reference::try_from(arguments.run.as_os_str())?;
     let (_, run) = reference.load(|| Store::open(&arguments.store.place()?))?;
     let cases = chosen(&run, arguments.case.as_deref())?;
-    let mut timeline = Timeline::of(&cases);
+    let mut timeline = Timeline::new(&cases);
     if timeline.is_empty() {
         let what = match timeline.remarks.first() {
             Some(remark) => remark.clone(),

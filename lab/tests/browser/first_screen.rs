@@ -139,7 +139,7 @@ fn a_comparison_answers_on_its_first_screen() {
         let answer = chronoscope(&["compare", sides[0], sides[1], "-o", &file]);
         assert!(matches!(answer.status, Some(0 | 3 | 4)), "{answer:#?}");
         look(&mut browser, &folder, name, &file);
-        // Which way each figure changed is told, at the last width too.
+        // Each figure shows the direction of its change, at the last width too.
         let told = "[...document.querySelectorAll('b.more, b.less')].filter((one) => \
                     !one.closest('details:not([open])') && one.offsetWidth < 8).length";
         assert_eq!(browser.value(told), json!(0), "{name}: a change is not told");

@@ -26,7 +26,7 @@ fn start(lab: &Lab, words: &[&str]) -> Child {
 }
 
 fn end(child: Child) -> Answer {
-    Answer::of(child.wait_with_output().unwrap(), "the lab".to_owned())
+    Answer::new(child.wait_with_output().unwrap(), "the lab".to_owned())
 }
 
 #[test]

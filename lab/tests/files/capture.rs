@@ -174,7 +174,7 @@ fn sigrok_measures_the_same() {
             );
         }
     }
-    // sigrok reads sampled captures of Chronoscope, and Chronoscope reads those of sigrok.
+    // sigrok reads sampled captures of Chronoscope, and Chronoscope reads sigrok's.
     let exact = folder.file("exact.vcd", vcd(&signal(1_000_000_000, Sampling::Exact, 300, 9_000)));
     let [ours, theirs, dump] = ["ours.sr", "theirs.sr", "theirs.vcd"].map(|name| folder.path(name));
     measure(&[&exact, "--rate", "2MHz", "--phase", "0.3", "-o", &ours]);

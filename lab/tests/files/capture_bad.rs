@@ -277,7 +277,7 @@ fn bounded(folder: &Folder, arguments: &[&str], input: Stdio) -> Answer {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(program_path()).args(arguments).current_dir(&folder.0);
     let shown = format!("{command:?}");
-    Answer::of(command.stdin(input).output().unwrap(), shown)
+    Answer::new(command.stdin(input).output().unwrap(), shown)
 }
 
 #[test]

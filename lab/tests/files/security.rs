@@ -1,4 +1,4 @@
-//! Who is trusted with what: a test for each row of docs/security.md.
+//! Tests of the boundaries of trust: a test for each row of docs/security.md.
 
 use std::{
     collections::BTreeSet,

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{Answer, Folder, chronoscope};
 use crate::pins;
-use crate::timeline::{FTRACE, Shown, case, perfetto_of, read, read_twice, series, wall};
+use crate::timeline::{FTRACE, TrackContent, case, perfetto_of, read, read_twice, series, wall};
 use chronoscope_report::{timeline::Timeline, vcd};
 use chronoscope_run::CaseResult;
 use serde_json::{Value, json};
@@ -38,14 +38,14 @@ fn trace(file: &str, arguments: &[&str]) -> Answer {
 }
 
 #[track_caller]
-fn find<'a>(tracks: &'a [Shown], name: &str) -> &'a Shown {
+fn find<'a>(tracks: &'a [TrackContent], name: &str) -> &'a TrackContent {
     tracks
         .iter()
         .find(|track| track.name == name)
         .unwrap_or_else(|| panic!("no {name} in {tracks:#?}"))
 }
 
-fn slices(track: &Shown) -> Vec<(&str, u64, u64)> {
+fn slices(track: &TrackContent) -> Vec<(&str, u64, u64)> {
     track.slices.iter().map(|(name, begin, end)| (name.as_str(), *begin, *end)).collect()
 }
 
@@ -146,7 +146,7 @@ fn tandem_s_trace_is_tasks_and_handlers() {
     assert_eq!(slices(find(&tracks, "handlers")), [("handler", 200, 220)]);
     assert_eq!(find(&tracks, "processor 0").marks, [("wakes thread-2".to_owned(), 210)]);
     assert_eq!(flows, [1]);
-    let remarks = Timeline::of(&[&case]).remarks;
+    let remarks = Timeline::new(&[&case]).remarks;
     assert!(
         remarks[0].contains("2 of 11 lines of its trace are no events of tandem"),
         "{remarks:?}"
@@ -307,6 +307,6 @@ fn extremes_are_shown() {
     assert!(tracks.iter().all(|track| track.name.len() < 1000));
     assert!(tracks.iter().any(|track| track.name.ends_with("…")));
     let mut bytes = Vec::new();
-    vcd::write(&mut Timeline::of(&[&case]), &mut bytes).unwrap();
+    vcd::write(&mut Timeline::new(&[&case]), &mut bytes).unwrap();
     ::vcd::Parser::new(bytes.as_slice()).parse_header().unwrap();
 }

@@ -344,6 +344,6 @@ fn nobody_who_reads() {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
     let output = program().arg("list").stdout(writer).output().unwrap();
-    let answer = Answer::of(output, "list with nobody who reads".to_owned());
+    let answer = Answer::new(output, "list with nobody who reads".to_owned());
     assert_eq!(answer.exits(0).stderr, "", "{answer:#?}");
 }

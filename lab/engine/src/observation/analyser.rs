@@ -10,7 +10,11 @@ use chronoscope_run::{Domain, Role};
 impl Observation {
     /// Takes in the readings of the case's analyser, if it has one, of the repetition that has just
     /// ended. They are no evidence: the analyser misses pulses that lie between two of its samples.
-    pub(super) fn read_slowly(&mut self, capture: &Capture, shown: &[pins::Shown]) -> Result<()> {
+    pub(super) fn read_slowly(
+        &mut self,
+        capture: &Capture,
+        shown: &[pins::PinnedSeries],
+    ) -> Result<()> {
         let Some(analyser) = self.analyser else { return Ok(()) };
         let hertz = match &self.clock {
             Some(clock) if clock.domain != Domain::Instructions => clock.hertz,
@@ -24,7 +28,7 @@ impl Observation {
         };
         let seen = capture.resample(analyser.looks())?;
         self.remark_once(analyser.remark());
-        for &pins::Shown { index, pin, samples } in shown {
+        for &pins::PinnedSeries { index, pin, samples } in shown {
             let of = &self.series[index];
             if of.role != Role::Measured {
                 continue;

@@ -16,7 +16,7 @@ use chronoscope_suite::{
 };
 
 pub use self::checkpoint::Checkpoint;
-use self::{pins::Shown, series::Series};
+use self::{pins::PinnedSeries, series::Series};
 
 use crate::{case::Analyser, case::Case};
 use chronoscope_machine::Recording;
@@ -75,7 +75,7 @@ pub struct Observation {
     /// `series`.
     ids: Vec<usize>,
     /// The series of the repetition under way that pins show, with their counts of samples.
-    shown: Vec<Shown>,
+    shown: Vec<PinnedSeries>,
     cycles: Option<Cycles>,
     figures: Vec<(String, String, Vec<f64>)>,
     evidence: Vec<EvidenceResult>,
@@ -339,7 +339,7 @@ impl Observation {
         }
         self.series[index].per = series.per;
         self.ids.push(index);
-        self.shown.extend(series.pin.map(|pin| Shown { index, pin, samples: 0 }));
+        self.shown.extend(series.pin.map(|pin| PinnedSeries { index, pin, samples: 0 }));
         Ok(())
     }
 

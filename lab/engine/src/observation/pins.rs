@@ -9,7 +9,7 @@ use chronoscope_run::{EvidenceResult, names::CAPTURE, names::by_pin};
 
 /// A series that a pin shows.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct PinnedSeries {
     /// The index among all series.
     pub(super) index: usize,
     pub(super) pin: Pin,
@@ -24,7 +24,7 @@ impl Observation {
         let capture = Capture::from_vcd(CAPTURE, dump)?;
         let hertz = self.clock.as_ref().map_or(1, |clock| clock.hertz);
         let shown = std::mem::take(&mut self.shown);
-        for &Shown { index, pin, samples } in &shown {
+        for &PinnedSeries { index, pin, samples } in &shown {
             let seen = seen(&capture, pin)?;
             let (found, expected) = (seen.len() as f64, samples as f64);
             self.add_evidence(EvidenceResult {

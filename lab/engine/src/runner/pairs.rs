@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     journal::Journal, journal::Pair, journal::PairOutcome, journal::PairValue, journal::PeerForm,
-    observation::Observation, peer::Reading, study::Beside, study::Peer,
+    observation::Observation, peer::Reading, study::Peer, study::StatisticPair,
 };
 use chronoscope_machine::{self as machine, Machine, Machines, Program, Start, TargetFailed};
 use chronoscope_run::{CaseResult, Domain, Paired, PeerResult, Status, Unit, Verdict, statistics};
@@ -208,7 +208,7 @@ pub fn ready(machines: &Machines, peer: &Peer) -> PeerForm {
 }
 
 /// A pair of statistics without a value yet.
-fn unmeasured(beside: &Beside) -> Paired {
+fn unmeasured(beside: &StatisticPair) -> Paired {
     let named = |statistic: &Option<String>| {
         let statistic = statistic.clone().unwrap_or_default();
         match beside.cpu {
@@ -231,10 +231,14 @@ fn unmeasured(beside: &Beside) -> Paired {
 ///
 /// # Errors
 /// If no statistic has a value, or none of those that compare both sides; the first reason.
-fn values(beside: &[Beside], ours: &CaseResult, theirs: &[Reading]) -> Result<Vec<PairValue>> {
+fn values(
+    beside: &[StatisticPair],
+    ours: &CaseResult,
+    theirs: &[Reading],
+) -> Result<Vec<PairValue>> {
     let mut found: Vec<Result<PairValue>> =
         beside.iter().map(|beside| value(beside, ours, theirs)).collect();
-    let compares = |beside: &Beside| beside.ours.is_some() && beside.theirs.is_some();
+    let compares = |beside: &StatisticPair| beside.ours.is_some() && beside.theirs.is_some();
     let any_compares = beside.iter().any(compares);
     let mut decisive = (0..found.len()).filter(|&at| !any_compares || compares(&beside[at]));
     if decisive.clone().all(|at| found[at].is_err())
@@ -248,7 +252,7 @@ fn values(beside: &[Beside], ours: &CaseResult, theirs: &[Reading]) -> Result<Ve
 }
 
 /// The value of a statistic in one pair.
-fn value(beside: &Beside, ours: &CaseResult, theirs: &[Reading]) -> Result<PairValue> {
+fn value(beside: &StatisticPair, ours: &CaseResult, theirs: &[Reading]) -> Result<PairValue> {
     let mut value = PairValue::default();
     let mut units = Vec::new();
     if let Some(statistic) = &beside.ours {
@@ -338,7 +342,7 @@ mod tests {
     #[test]
     fn a_statistic_that_is_missing_leaves_the_others() {
         let case = &sample::run().cases[0];
-        let beside = |theirs: &str| Beside {
+        let beside = |theirs: &str| StatisticPair {
             each: None,
             cpu: None,
             ours: Some("p50".to_owned()),
@@ -357,7 +361,7 @@ mod tests {
         let zero = Reading { name: "p99", value: 0.0, ..median };
         assert!(values(&both, case, &[median, zero]).unwrap()[1].missing.is_some());
         assert!(values(&both, case, &[]).is_err(), "a pair without any statistic has failed");
-        let shown = Beside { ours: None, ..beside("p50") };
+        let shown = StatisticPair { ours: None, ..beside("p50") };
         let zeros = [zero, Reading { value: 0.0, ..median }];
         let error = values(&[shown, beside("p50")], case, &zeros).unwrap_err();
         assert!(error.to_string().contains("makes no ratio"), "{error:#}");

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::Spec;
 use serde::Deserialize;
 
-pub use self::peer::{Beside, Peer};
+pub use self::peer::{Peer, StatisticPair};
 use self::{published::PublishedRow, requirement::Requirement};
 use crate::{case, case::Analyser, case::Case, case::Plan, case::Settings, case::Vary};
 use chronoscope_base::{

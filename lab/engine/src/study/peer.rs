@@ -55,7 +55,7 @@ pub struct Entry {
     set: toml::Table,
     /// The number of pairs; the study's `repeat` if `None`.
     pairs: Option<usize>,
-    beside: Vec<Beside>,
+    beside: Vec<StatisticPair>,
     /// How the two sides differ, and how to read the ratio.
     #[serde(default)]
     note: String,
@@ -74,7 +74,7 @@ struct Start {
 /// A statistic of Chronoscope's case and the tool's statistic for the same quantity.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Beside {
+pub struct StatisticPair {
     /// The statistic of Chronoscope's case, named as in a limit.
     pub ours: Option<String>,
     /// The case's series: the first of these that it has.
@@ -103,7 +103,7 @@ pub enum Each {
     Cpu,
 }
 
-impl Beside {
+impl StatisticPair {
     /// The rows that this row of a study stands for.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ pub struct Peer {
     /// Chronoscope's case, whose number of repetitions is the number of pairs.
     pub case: Case,
     /// The statistics that are compared or shown.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<StatisticPair>,
     /// The study's note on the comparison; may be empty.
     pub note: Text,
 }

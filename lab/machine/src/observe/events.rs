@@ -177,8 +177,8 @@ struct Reader {
     space: Option<Stay>,
     task: Option<Stay>,
     switched: Option<u64>,
-    /// The handlers that have not returned, by their modes, the innermost last. Those of Cortex-M
-    /// are among those of machine mode.
+    /// The handlers that have not returned, by their modes, the innermost last. Handlers of
+    /// Cortex-M count as machine mode's.
     supervisor: Vec<Handler>,
     machine: Vec<Handler>,
     /// The instruction at which each pending interrupt was set pending.
@@ -219,7 +219,8 @@ impl Reader {
                     self.switch_by(Sign::Task, now);
                 }
             }
-            // User mode has left all handlers of supervisor mode, and it all those of machine mode.
+            // At a call from user mode, all handlers of supervisor mode have returned; at a call
+            // from supervisor mode, all handlers of machine mode.
             SYSTEM_CALL => self.supervisor = vec![handler(Trap::SystemCall(value))],
             MACHINE_CALL => self.machine = vec![handler(Trap::MachineCall(value))],
             SUPERVISOR_TRAP => {

@@ -1,5 +1,5 @@
 //! The figures of an observation as a stream of records like a port's, so that they are judged,
-//! stored and shown like those of any case.
+//! stored and shown like any case's figures.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

@@ -43,7 +43,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    pub fn of(comparison: &Comparison) -> Self {
+    pub fn new(comparison: &Comparison) -> Self {
         Self {
             title: title(comparison),
             verdict: verdict(comparison),
@@ -540,7 +540,7 @@ mod tests {
         };
         let lines = series.iter().map(line).collect();
         let comparison = Comparison::new([side("a"), side("b")], &options, lines).concluded(false);
-        Compared::of(&comparison)
+        Compared::new(&comparison)
     }
 
     #[test]

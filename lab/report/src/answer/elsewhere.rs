@@ -1,5 +1,5 @@
-//! Where a value lies among known machines: published figures with their sources. They orient and
-//! are never ranked: each has its own hardware and its own definition.
+//! Places a value among known machines, by published figures with their sources. The figures orient
+//! and are never ranked: each has its own hardware and its own definition.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use chronoscope_units::OneLine;
 pub struct Elsewhere {
     /// The cases that it is beside: experiment and parameters.
     of: Pick,
-    /// The clock of the value, which must be that of the cases.
+    /// The clock of the value, which must be the cases' clock.
     #[serde(default)]
     clock: Clock,
     /// The machine of the cases; any if empty. Values by ticks hold for one machine only.
@@ -71,7 +71,7 @@ static TABLE: LazyLock<Vec<Elsewhere>> = LazyLock::new(|| {
 });
 
 /// The reference value beside a case by the same clock; `None` if there is none.
-pub fn of(case: &CaseResult) -> Option<&'static Elsewhere> {
+pub fn for_case(case: &CaseResult) -> Option<&'static Elsewhere> {
     let domain = case.clock.as_ref().map(|clock| clock.domain);
     TABLE.iter().find(|one| {
         let has = |(name, value)| case.parameters.get(name).is_some_and(|own| own == value);
@@ -122,17 +122,17 @@ mod tests {
     #[test]
     fn a_value_is_beside_cases_by_its_own_clock() {
         let mut case = sample::case("interrupt", "source=software");
-        assert_eq!(of(&case).unwrap().words(), "mean 1.05\u{a0}µs STM32F401, 84 MHz");
+        assert_eq!(for_case(&case).unwrap().words(), "mean 1.05\u{a0}µs STM32F401, 84 MHz");
         case.clock.as_mut().unwrap().domain = Domain::Cycles;
-        assert!(of(&case).is_none());
-        assert!(of(&sample::case("pipeline", "")).is_none());
+        assert!(for_case(&case).is_none());
+        assert!(for_case(&sample::case("pipeline", "")).is_none());
         let mut case = sample::case("message", "kind=thread shape=round-trip");
-        assert!(of(&case).is_none());
+        assert!(for_case(&case).is_none());
         case.clock.as_mut().unwrap().domain = Domain::Instructions;
         case.target = "tandem@rv32".into();
-        assert!(of(&case).is_none(), "instructions of another processor");
+        assert!(for_case(&case).is_none(), "instructions of another processor");
         case.target = "tandem@cortex-m4".into();
-        let words = of(&case).unwrap().words();
+        let words = for_case(&case).unwrap().words();
         assert_eq!(words, "each 300–648\u{a0}instructions ChibiOS, ThreadX, FreeRTOS");
     }
 }

@@ -47,7 +47,7 @@ fn without_links(text: &str) -> String {
 fn elsewhere(run: &Run) -> String {
     let mut lines: Vec<String> = Vec::new();
     for case in run.cases.iter().filter(|case| case.is_proven()) {
-        let Some(value) = elsewhere::of(case) else { continue };
+        let Some(value) = elsewhere::for_case(case) else { continue };
         let line = format!("  {}: {} ({})\n", case.experiment, value.words(), value.source);
         if !lines.contains(&line) {
             lines.push(line);
@@ -58,7 +58,7 @@ fn elsewhere(run: &Run) -> String {
 
 /// The explanation of a run's answer.
 pub fn render(run: &Run, screen: &Screen) -> String {
-    let answer = Answer::of(run);
+    let answer = Answer::from_run(run);
     let mut text = format!("{}\n\nHow far to trust it\n", answer.title);
     for verdict in &answer.trust.verdicts {
         let sign = if verdict.good { '✓' } else { '!' };

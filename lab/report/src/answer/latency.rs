@@ -19,7 +19,7 @@ pub struct Latency<'a> {
 }
 
 impl<'a> Latency<'a> {
-    fn of(name: String, case: &'a CaseResult, series: &'a SeriesResult) -> Self {
+    fn new(name: String, case: &'a CaseResult, series: &'a SeriesResult) -> Self {
         Self {
             group: String::new(),
             name,
@@ -35,7 +35,7 @@ impl<'a> Latency<'a> {
         Self {
             group: pick.group.to_string(),
             contrast: pick.contrast,
-            ..Self::of(pick.name.to_string(), case, series)
+            ..Self::new(pick.name.to_string(), case, series)
         }
     }
 
@@ -64,7 +64,8 @@ pub fn rows<'a>(run: &'a Run, rules: &Answering) -> Vec<Latency<'a>> {
 }
 
 /// A row for each usual series of each case with evidence. Its group is the experiment; its name
-/// leaves out the parts that all cases of the run share, and that of a series which stands alone.
+/// leaves out the parts that all cases of the run share, and the series' name if the case has no
+/// other.
 fn each(run: &Run) -> Vec<Latency<'_>> {
     let proven: Vec<&CaseResult> = run.cases.iter().filter(|case| case.is_proven()).collect();
     let several_targets = proven.windows(2).any(|pair| pair[0].target != pair[1].target);
@@ -77,7 +78,7 @@ fn each(run: &Run) -> Vec<Latency<'_>> {
             let words = [if is_named { &*series.name } else { "" }, &*label, target];
             let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
             let name = words.join(" ");
-            Latency { group: case.experiment.to_string(), ..Latency::of(name, case, series) }
+            Latency { group: case.experiment.to_string(), ..Latency::new(name, case, series) }
         })
     });
     rows.collect()

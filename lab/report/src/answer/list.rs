@@ -64,13 +64,13 @@ pub fn limited(run: &Run) -> Vec<Limited<'_>> {
     let proven = run.cases.iter().filter(|case| case.is_proven());
     let each = proven.flat_map(|case| case.limits.iter().map(move |limit| (case, limit)));
     let mut all: Vec<Limited<'_>> =
-        each.filter_map(|(case, limit)| Limited::of(case, limit)).collect();
+        each.filter_map(|(case, limit)| Limited::new(case, limit)).collect();
     all.sort_by(|one, other| one.held.cmp(&other.held).then(other.share.total_cmp(&one.share)));
     all
 }
 
 impl<'a> Limited<'a> {
-    fn of(case: &'a CaseResult, limit: &'a Limit) -> Option<Self> {
+    fn new(case: &'a CaseResult, limit: &'a Limit) -> Option<Self> {
         let found = statistics(case, &limit.statistic, limit.series.as_deref());
         // A figure must keep its limit in every repetition.
         let figure = case.figure(&limit.statistic);

@@ -101,13 +101,13 @@ impl Problem {
     }
 }
 
-/// The rules of a run; those of a run without a study if it has none.
+/// The rules of a run; the default rules if it has no study.
 pub fn rules(run: &Run) -> Cow<'_, Answering> {
     run.answering.as_ref().map_or_else(Cow::default, Cow::Borrowed)
 }
 
 impl<'a> Answer<'a> {
-    pub fn of(run: &'a Run) -> Self {
+    pub fn from_run(run: &'a Run) -> Self {
         let rules = rules(run);
         let ruled = Ruled { run, rules: &rules };
         let body = body(run, &rules);
@@ -119,7 +119,7 @@ impl<'a> Answer<'a> {
         Self {
             context: context(run, &rules),
             title,
-            trust: Trust::of(run),
+            trust: Trust::from_run(run),
             also: [like_for_like(&rules, &body), ruled.all(&rules.also)].concat(),
             body,
             problems,
@@ -160,7 +160,7 @@ fn body<'a>(run: &'a Run, rules: &Answering) -> Body<'a> {
         let rows = latency::rows(run, rules);
         if rows.is_empty() { Body::Nothing } else { Body::Latencies(rows) }
     };
-    let ranking = || Ranking::of(run, rules).map(Body::Ranking);
+    let ranking = || Ranking::from_run(run, rules).map(Body::Ranking);
     let found = match rules.layout {
         Layout::Latencies => None,
         Layout::Auto if !run.peers.is_empty() && run.cases.is_empty() => list(list::peers(run)),
@@ -328,7 +328,7 @@ fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
 fn own_next(run: &Run) -> Vec<Step> {
     let on_this_host = run.cases.iter().any(|case| case.target.ends_with("@host"));
     let measured = run.cases.iter().any(CaseResult::is_proven);
-    let trusted = Trust::of(run).verdicts.iter().all(|verdict| verdict.good);
+    let trusted = Trust::from_run(run).verdicts.iter().all(|verdict| verdict.good);
     let mut next = Vec::new();
     if on_this_host && measured && !trusted {
         next.push(Step::new("better digits", "an idle machine, chronoscope doctor"));

@@ -64,7 +64,7 @@ pub fn curves(run: &Run, sweep: &Sweep) -> Vec<Curve> {
     if all.iter().all(|curve| curve.published) { Vec::new() } else { all }
 }
 
-/// The published figures of a pick in a case. With `any_unit`, those of another clock too.
+/// The published figures of a pick in a case. With `any_unit`, figures of another clock too.
 fn published<'a>(
     pick: &'a Pick,
     case: &'a CaseResult,

@@ -78,7 +78,7 @@ fn kind(case: &CaseResult) -> Option<String> {
 
 impl Ranking {
     /// The ranking of a run by its rules; `None` if it has fewer than two kernels to rank.
-    pub fn of(run: &Run, rules: &Answering) -> Option<Self> {
+    pub fn from_run(run: &Run, rules: &Answering) -> Option<Self> {
         let own;
         let picks = if rules.rows.is_empty() {
             own = picks(run, rules)?;
@@ -88,7 +88,7 @@ impl Ranking {
         };
         let mut cells: Vec<Cells> = Vec::new();
         for pick in picks {
-            cells.extend(Cells::of(pick, run, rules));
+            cells.extend(Cells::for_pick(pick, run, rules));
         }
         let columns = columns(&cells, rules);
         let ranked: BTreeSet<&str> =
@@ -106,7 +106,7 @@ impl Ranking {
     /// `None` if the rules name no second machine.
     pub fn beside(run: &Run, rules: &Answering) -> Option<Self> {
         let machine = (!rules.beside.is_empty()).then(|| rules.beside.clone())?;
-        Self::of(run, &Answering { machine, ..rules.clone() })
+        Self::from_run(run, &Answering { machine, ..rules.clone() })
     }
 
     /// The kernels in the order of their columns.
@@ -213,7 +213,7 @@ struct Cells {
 
 impl Cells {
     /// The values of a pick; `None` if fewer than two kernels have one, or their clocks differ.
-    fn of(pick: &Pick, run: &Run, rules: &Answering) -> Option<Self> {
+    fn for_pick(pick: &Pick, run: &Run, rules: &Answering) -> Option<Self> {
         let mut values: Vec<(String, String, f64)> = Vec::new();
         let mut unit: Option<String> = None;
         let here =
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn like_is_compared_with_like_and_ties_are_no_wins() {
         let rules = Answering { floor: "bare".into(), ..Answering::default() };
-        let ranking = Ranking::of(&run(), &rules).unwrap();
+        let ranking = Ranking::from_run(&run(), &rules).unwrap();
         let names: Vec<_> =
             ranking.columns.iter().map(|one| (&*one.kernel, &*one.kind, one.floor)).collect();
         let expected = [
@@ -387,11 +387,11 @@ mod tests {
     fn machines_and_clocks_are_never_ranked_against_each_other() {
         let mut other = run();
         other.cases[3].target = "slow@ibex".into();
-        assert!(Ranking::of(&other, &Answering::default()).is_none());
+        assert!(Ranking::from_run(&other, &Answering::default()).is_none());
         let mut one = run();
         one.cases.truncate(3);
         let rules = Answering { floor: "bare".into(), ..Answering::default() };
-        assert!(Ranking::of(&one, &rules).is_none(), "the floor is no rival");
+        assert!(Ranking::from_run(&one, &rules).is_none(), "the floor is no rival");
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Span {
                 exact: true,
             });
         }
-        let statistic = Statistic::named(name)?;
+        let statistic = Statistic::find(name)?;
         match series {
             Some(series) if statistic.is_of_series() => Self::of_series(series, statistic),
             _ => {

@@ -98,7 +98,7 @@ fn plain(text: &str, dumb: bool) -> String {
 
 /// Renders the answer of a run.
 pub fn render(run: &Run, screen: &Screen) -> String {
-    let answer = Answer::of(run);
+    let answer = Answer::from_run(run);
     let width = screen.columns.unwrap_or(SIZE.0);
     let lines = lines(&answer, width, screen);
     lines.iter().map(|line| line.render(screen)).collect()

@@ -34,7 +34,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    pub fn of(run: &Run) -> Self {
+    pub fn from_run(run: &Run) -> Self {
         let asked: Vec<&CaseResult> =
             run.cases.iter().filter(|case| case.verdict.status != Status::NotOffered).collect();
         let proven: Vec<&CaseResult> =
@@ -199,7 +199,7 @@ mod tests {
     use chronoscope_run::{self as run, sample};
 
     fn heads(run: &Run) -> Vec<String> {
-        Trust::of(run).verdicts.iter().map(|verdict| verdict.head.clone()).collect()
+        Trust::from_run(run).verdicts.iter().map(|verdict| verdict.head.clone()).collect()
     }
 
     /// A run of one case on a quiet machine.
@@ -216,12 +216,12 @@ mod tests {
         assert_eq!(heads(&run), ["Trust it"]);
         run.context.load = vec![1.0, 0.0, 0.0];
         assert_eq!(heads(&run), ["Trust the medians, not the worst cases"]);
-        assert_eq!(Trust::of(&run).verdicts[0].reasons, "load 1 on 2 CPUs");
+        assert_eq!(Trust::from_run(&run).verdicts[0].reasons, "load 1 on 2 CPUs");
         run.cases[0].series[0].p50_interval.as_mut().unwrap().high *= 2.0;
         assert_eq!(heads(&run), ["Trust magnitudes, not digits"]);
         run.cases[0].evidence.clear();
         assert_eq!(heads(&run), ["Trust nothing yet"]);
-        assert_eq!(Trust::of(&run).rest, ["1 of 1 case measured nothing."]);
+        assert_eq!(Trust::from_run(&run).rest, ["1 of 1 case measured nothing."]);
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
             sample::figure("reference loop after", "ns", 90_000.0),
             run::FigureResult { max: 20.0, ..sample::figure("steal", "ms", 0.0) },
         ];
-        let trust = Trust::of(&run);
+        let trust = Trust::from_run(&run);
         assert_eq!(
             trust.verdicts[0].reasons,
             "up to 20 ms stolen in 1 case (*); reference loops 12 % apart"
@@ -257,8 +257,8 @@ mod tests {
             at_least: None,
         };
         run.cases[0].limits = vec![bound(1e9), bound(1.0)];
-        assert_eq!(Trust::of(&run).rest, ["1 of 2 limits missed."]);
+        assert_eq!(Trust::from_run(&run).rest, ["1 of 2 limits missed."]);
         run.cases[0].limits.pop();
-        assert_eq!(Trust::of(&run).rest, ["1 of 1 limit holds."]);
+        assert_eq!(Trust::from_run(&run).rest, ["1 of 1 limit holds."]);
     }
 }

@@ -76,7 +76,7 @@ impl Baseline {
     /// Makes the baseline of a run, with the judged statistics. A series that cannot be compared
     /// with itself (no evidence, too few repetitions) could never pass later and is left out; the
     /// second result names each with the reason.
-    pub fn of(run: &Run, judge: &StatisticChoice) -> (Self, Vec<String>) {
+    pub fn from_run(run: &Run, judge: &StatisticChoice) -> (Self, Vec<String>) {
         let (mut baseline, mut left_out) = (Self::default(), Vec::new());
         let history = History::default();
         let options = options(judge, 0.0, &history, &|_, _| None);
@@ -92,7 +92,7 @@ impl Baseline {
                 };
                 let key = Key { case: key.as_str().into(), series: series.name.clone() };
                 let names: Vec<&str> = line.statistics.iter().map(|one| one.statistic).collect();
-                baseline.series.entry(key).or_insert_with(|| Series::of(case, series, &names));
+                baseline.series.entry(key).or_insert_with(|| Series::new(case, series, &names));
             }
         }
         if baseline.series.values().any(|series| series.unit == Unit::Nanoseconds) {
@@ -156,7 +156,7 @@ fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
 }
 
 impl Series {
-    fn of(case: &CaseResult, series: &SeriesResult, names: &[&str]) -> Self {
+    fn new(case: &CaseResult, series: &SeriesResult, names: &[&str]) -> Self {
         let domain = case.clock.as_ref().map(|clock| clock.domain);
         let is_exact = domain.is_some_and(|domain| domain != Domain::Wall);
         let kept = |statistic: &&ComparedStatistic| names.contains(&statistic.name);
@@ -188,7 +188,7 @@ impl Series {
     /// The value of a statistic in a repetition; not a number if the baseline does not hold it.
     fn value(&self, name: &str, repetition: usize) -> f64 {
         let values = self.values.iter().find(|(known, _)| *known == name).map(|(_, values)| values);
-        // A single value is that of all repetitions.
+        // A single value holds for all repetitions.
         let value = values.and_then(|values| values.get(repetition).or(values.first()));
         value.copied().unwrap_or(f64::NAN)
     }
@@ -341,7 +341,7 @@ mod tests {
             threshold in 0.0..1.0_f64,
         ) {
             let run = run(&series);
-            let (baseline, left_out) = Baseline::of(&run, &usual());
+            let (baseline, left_out) = Baseline::from_run(&run, &usual());
             prop_assert_eq!(baseline.series.len() + left_out.len(), series.len());
             let text = render(&baseline);
             prop_assert_eq!(text.lines().filter(|line| line.starts_with("  {")).count(), baseline.series.len());
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_exact_figure_may_not_grow() {
-        let (baseline, _) = Baseline::of(&exact(1_000_000.0), &usual());
+        let (baseline, _) = Baseline::from_run(&exact(1_000_000.0), &usual());
         assert_eq!(
             baseline.series.values().next().unwrap().values,
             [("p50", vec![1_000_000.0]), ("max", vec![7.0])],
@@ -376,7 +376,7 @@ mod tests {
             let p50s = [100.0, 101.0, 99.0, 100.5, 99.6, 100.2].map(|value| value * 30.0 * scale);
             run(&[("switch".to_owned(), Domain::Wall, p50s.to_vec())])
         };
-        let (baseline, _) = Baseline::of(&wall(1.0), &usual());
+        let (baseline, _) = Baseline::from_run(&wall(1.0), &usual());
         assert_eq!(findings(&baseline, &wall(1.02)), [Finding::Pass]);
         assert_eq!(findings(&baseline, &wall(1.2)), [Finding::Regression]);
         assert_eq!(findings(&baseline, &wall(0.8)), [Finding::Improvement]);
@@ -407,7 +407,7 @@ mod tests {
             (300, 1, 100.0, Finding::Regression),
             (3_000, 1, 100.0, Finding::Inconclusive),
         ] {
-            let (baseline, _) = Baseline::of(&timed(1.0, of_baseline, per), &usual());
+            let (baseline, _) = Baseline::from_run(&timed(1.0, of_baseline, per), &usual());
             let baseline = parse(&render(&baseline)).unwrap();
             let kept = baseline.series.values().next().unwrap();
             assert_eq!(kept.step, of_baseline as f64 / per);
@@ -421,7 +421,7 @@ mod tests {
     fn a_step_that_is_no_number_is_none() {
         let mut run = run(&[("switch".to_owned(), Domain::Wall, vec![30.0; 5])]);
         run.cases[0].clock.as_mut().unwrap().hertz = 0;
-        let (baseline, left_out) = Baseline::of(&run, &usual());
+        let (baseline, left_out) = Baseline::from_run(&run, &usual());
         assert_eq!((baseline.series.values().next().unwrap().step, left_out.len()), (0.0, 0));
     }
 
@@ -430,7 +430,7 @@ mod tests {
     fn equal_values_without_a_clock_are_kept() {
         let mut run = run(&[("switch".to_owned(), Domain::Wall, vec![30.0; 5])]);
         run.cases[0].clock = None;
-        let (baseline, _) = Baseline::of(&run, &usual());
+        let (baseline, _) = Baseline::from_run(&run, &usual());
         assert_eq!(baseline.series.values().next().unwrap().values[0], ("p50", vec![30.0; 5]));
     }
 
@@ -456,7 +456,7 @@ mod tests {
         // The same case again: the first counts.
         run.cases.push(CaseResult { repetitions: 99, ..run.cases[0].clone() });
         run.cases[1].series[0].nominal = 5e7;
-        let (baseline, left_out) = Baseline::of(&run, &usual());
+        let (baseline, left_out) = Baseline::from_run(&run, &usual());
         assert_eq!(
             left_out,
             ["switch tasks=3 switch: too few repetitions (2 and 2): take 5 or more"]
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn what_has_figures_must_keep_them() {
-        let (baseline, _) = Baseline::of(&exact(41.0), &usual());
+        let (baseline, _) = Baseline::from_run(&exact(41.0), &usual());
         let mut refused = exact(41.0);
         refused.cases[0].verdict = Verdict::new(Status::NotOffered, "coroutines are not offered");
         assert_eq!(findings(&baseline, &refused), [Finding::Inconclusive]);

@@ -5,7 +5,7 @@
 //! The source is osnoise's own events where the record has them, and otherwise the kernel's irq,
 //! sched and nmi events, which every kernel has.
 
-use super::schedule::{DOUBT, Ran, Record, Span, What};
+use super::schedule::{DOUBT, Occupant, Ran, Record, Span};
 use crate::{timeline::ftrace::line, timeline::ftrace::line::Kind, timeline::ftrace::line::Line};
 
 /// The classes of an account, in the order of [`Account`].
@@ -50,7 +50,7 @@ impl<'a> Noises<'a> {
         let mut noises = Self { ran, measured: Vec::new(), is_osnoise: false };
         for line in record.text.lines() {
             let Line::Event(event) = line::read(line) else { continue };
-            let line::What::Noise { kind, task, ns } = event.what else { continue };
+            let line::EventKind::Noise { kind, task, ns } = event.kind else { continue };
             if event.cpu != record.cpu {
                 continue;
             }
@@ -82,7 +82,7 @@ impl<'a> Noises<'a> {
 
     /// The account of a span; `None` unless osnoise's events measured it.
     pub fn of_osnoise(&self, span: Span) -> Option<Account> {
-        (self.is_osnoise && self.covers(span)).then(|| self.of(span))
+        (self.is_osnoise && self.covers(span)).then(|| self.account(span))
     }
 
     /// Returns the account of a span. The case's task that runs at the end of the span is no
@@ -90,7 +90,7 @@ impl<'a> Noises<'a> {
     ///
     /// Non-maskable interrupts are subtracted first, then interrupts, soft interrupts and other
     /// tasks. Each class gets at most the time that is left.
-    pub fn of(&self, span: Span) -> Account {
+    pub fn account(&self, span: Span) -> Account {
         let mut account = Account::default();
         let task = self.ran.own_at(span.1);
         let is_other = |noise: &&Noise| noise.class != TASKS || Some(noise.task) != task;
@@ -132,12 +132,12 @@ impl<'a> Noises<'a> {
     /// kinds ran. The kinds are interrupts, soft interrupts, and tasks other than `task`, which is
     /// the number of a task of the case.
     fn covered(&self, (from, to): Span, kinds: usize, task: Option<u32>) -> f64 {
-        let rank = |what: &What<'_>| match what {
-            What::Interrupt(_) => 0,
-            What::SoftInterrupt(_) => 1,
-            What::Task(_) => 2,
+        let rank = |occupant: &Occupant<'_>| match occupant {
+            Occupant::Interrupt(_) => 0,
+            Occupant::SoftInterrupt(_) => 1,
+            Occupant::Task(_) => 2,
         };
-        let pieces = self.ran.within((from, to)).filter(|piece| rank(&piece.what) < kinds);
+        let pieces = self.ran.within((from, to)).filter(|piece| rank(&piece.occupant) < kinds);
         let own = self.ran.others_of_own(task, (from, to)).filter(|_| kinds > 2);
         let all = pieces.map(|piece| (piece.start as f64, piece.end as f64)).chain(own);
         let mut ends: Vec<Span> = all.map(|(start, end)| (from.max(start), to.min(end))).collect();
@@ -174,9 +174,9 @@ mod tests {
         let noises = noises(tests::RECORD);
         assert_eq!(noises.source(), "the kernel's irq, sched and nmi events");
         // Interrupts from 210 to 213 and from 225 to 231; another task from 220 to 240.
-        assert_eq!(noises.of(span(205.0, 245.0)), [17e3, 9e3, 0.0, 14e3, 0.0]);
-        assert_eq!(noises.of(span(222.0, 228.0)), [0.0, 3e3, 0.0, 3e3, 0.0]);
-        assert_eq!(noises.of(span(320.0, 330.0)), [10e3, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(noises.account(span(205.0, 245.0)), [17e3, 9e3, 0.0, 14e3, 0.0]);
+        assert_eq!(noises.account(span(222.0, 228.0)), [0.0, 3e3, 0.0, 3e3, 0.0]);
+        assert_eq!(noises.account(span(320.0, 330.0)), [10e3, 0.0, 0.0, 0.0, 0.0]);
         assert!(noises.is_unexplained(span(320.0, 330.0)));
         assert!(!noises.is_unexplained(span(241.0, 330.0)), "an event is within 1 µs of it");
     }
@@ -195,7 +195,7 @@ mod tests {
         );
         let noises = noises(&text);
         assert_eq!(noises.source(), "the events of the kernel's tracer osnoise");
-        let account = noises.of(span(205.0, 245.0));
+        let account = noises.account(span(205.0, 245.0));
         assert_eq!(account, [25_400.0, 1500.0, 400.0, 12e3, 700.0]);
     }
 }

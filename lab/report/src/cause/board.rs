@@ -7,7 +7,7 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use super::window::{Taken, Window};
+use super::window::{RepetitionSamples, Window};
 use crate::{timeline::board, timeline::board::Run};
 use chronoscope_capture::{Capture, Channel};
 use chronoscope_run::{CaseResult, SeriesResult, Unit, names, names::CAPTURE, names::RUNS};
@@ -19,16 +19,21 @@ const NAMED: usize = 3;
 /// The first cycle of a span, and the cycle at which it ends.
 type Span = (u64, u64);
 
-pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
+pub fn sentence(
+    case: &CaseResult,
+    series: &SeriesResult,
+    repetition: &RepetitionSamples,
+) -> Option<String> {
     // Only the first repetition's trace is kept.
     let text = case
         .attachments
         .get(RUNS)
-        .filter(|_| taken.repetition == 0 && series.unit == Unit::Cycles)?;
+        .filter(|_| repetition.index == 0 && series.unit == Unit::Cycles)?;
     let (runs, skipped) = board::read(text);
     let capture = Capture::from_vcd(CAPTURE, case.attachments.get(CAPTURE)?.as_bytes()).ok()?;
-    let by_pin = by_pin(case, series, taken, &capture).map(|spans| ("By its pin the worst", spans));
-    let (who, spans) = by_pin.or_else(|| Some(("The worst", by_line(taken, &capture)?)))?;
+    let by_pin =
+        by_pin(case, series, repetition, &capture).map(|spans| ("By its pin the worst", spans));
+    let (who, spans) = by_pin.or_else(|| Some(("The worst", by_line(repetition, &capture)?)))?;
     let first = runs.first().filter(|_| skipped == 0)?.start;
     let last = runs.last()?.end;
     // The cycles before the trace's first instruction, from the trigger on, are attributed to that
@@ -36,7 +41,7 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
     let trigger =
         capture.channel("D0").ok()?.edges().find_map(|(at, level)| level.then_some(at))?;
     let is_traced = |(from, to): &Span| (*from >= first || *from == trigger) && *to <= last;
-    let worst = Some(spans[taken.place]).filter(is_traced)?;
+    let worst = Some(spans[repetition.place]).filter(is_traced)?;
     let mut traced: Vec<Span> = spans.into_iter().filter(is_traced).collect();
     traced.sort_by_key(|(from, to)| to - from);
     let median = traced[(traced.len() - 1) / 2];
@@ -68,16 +73,17 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
 fn by_pin(
     case: &CaseResult,
     series: &SeriesResult,
-    taken: &Taken,
+    repetition: &RepetitionSamples,
     capture: &Capture,
 ) -> Option<Vec<Span>> {
     let name = names::by_pin(&series.name);
-    let shown = Taken::first(case, case.series.iter().find(|other| other.name == name)?)?;
-    // The samples by marks are those of the pin, in the same order, unless some begin elsewhere.
+    let shown =
+        RepetitionSamples::first(case, case.series.iter().find(|other| other.name == name)?)?;
+    // Marks and pin show the same samples, in the same order, unless some samples begin elsewhere.
     let least = shown.windows.iter().map(|window| window.length).fold(f64::INFINITY, f64::min);
     let is_near = |(one, other): (&Window, &Window)| (one.start - other.start).abs() < least / 2.0;
-    if shown.windows.len() != taken.windows.len()
-        || !taken.windows.iter().zip(&shown.windows).all(is_near)
+    if shown.windows.len() != repetition.windows.len()
+        || !repetition.windows.iter().zip(&shown.windows).all(is_near)
     {
         return None;
     }
@@ -92,23 +98,24 @@ fn by_pin(
 
 /// The span of each sample that starts at a rising line (the bench's stimulus) instead of a mark;
 /// `None` if no line or more than one matches.
-fn by_line(taken: &Taken, capture: &Capture) -> Option<Vec<Span>> {
+fn by_line(repetition: &RepetitionSamples, capture: &Capture) -> Option<Vec<Span>> {
     let rises = |channel: &Channel| -> Vec<u64> {
         channel.edges().filter_map(|(at, level)| level.then_some(at)).collect()
     };
     let spans = |rises: Vec<u64>| {
         let origin = *rises.first()?;
         let span = |(window, rise): (&Window, &u64)| {
-            let is_same = window.start == (rise - origin) as f64 + taken.nominal;
-            is_same.then(|| (*rise, rise.saturating_add((window.length + taken.nominal) as u64)))
+            let is_same = window.start == (rise - origin) as f64 + repetition.nominal;
+            is_same
+                .then(|| (*rise, rise.saturating_add((window.length + repetition.nominal) as u64)))
         };
-        taken
+        repetition
             .windows
             .iter()
             .zip(&rises)
             .map(span)
             .collect::<Option<Vec<_>>>()
-            .filter(|_| rises.len() == taken.windows.len())
+            .filter(|_| rises.len() == repetition.windows.len())
     };
     only(capture.channels.iter().filter_map(|channel| spans(rises(channel))))
 }
@@ -118,7 +125,7 @@ fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.next().filter(|_| all.next().is_none())
 }
 
-impl Taken {
+impl RepetitionSamples {
     /// `true` if the samples begin and end exactly at these spans, to the cycle.
     fn is_at(&self, spans: &[Span]) -> bool {
         let Some(&(origin, _)) = spans.first() else { return false };
@@ -193,13 +200,13 @@ mod tests {
         case(&[(0.0, 18.0), (101.0, 19.0), (200.0, 88.0), (399.0, 18.0)], true)
     }
 
-    fn of(case: &CaseResult) -> Option<String> {
-        sentence(case, &case.series[0], &Taken::with_worst(case, &case.series[0])?)
+    fn sentence_on(case: &CaseResult) -> Option<String> {
+        sentence(case, &case.series[0], &RepetitionSamples::with_worst(case, &case.series[0])?)
     }
 
     #[test]
     fn the_functions_that_took_longer_are_named() {
-        let told = of(&marked()).unwrap();
+        let told = sentence_on(&marked()).unwrap();
         let expected = "By its pin the worst took 90 cycles, 70 more than one of median length: masked 68 more, give 2 more.";
         assert_eq!(told, expected);
     }
@@ -207,7 +214,8 @@ mod tests {
     #[test]
     fn a_sample_may_start_at_the_line() {
         let told =
-            of(&case(&[(0.0, 30.0), (105.0, 26.0), (199.0, 101.0), (403.0, 27.0)], false)).unwrap();
+            sentence_on(&case(&[(0.0, 30.0), (105.0, 26.0), (199.0, 101.0), (403.0, 27.0)], false))
+                .unwrap();
         assert!(
             told.starts_with(
                 "The worst took 101 cycles, 74 more than one of median length: masked 68 more"
@@ -226,9 +234,9 @@ mod tests {
         two_pins.attachments.insert(CAPTURE.into(), capture(&PULSES).replace("irq", "D1"));
         let mut no_trace = marked();
         no_trace.attachments.remove(RUNS);
-        assert!(of(&two_pins).is_some(), "the other pin shows something else");
+        assert!(sentence_on(&two_pins).is_some(), "the other pin shows something else");
         for case in [&elsewhere, &early, &no_trace, &sample::case("switch", "")] {
-            assert_eq!(of(case), None);
+            assert_eq!(sentence_on(case), None);
         }
     }
 }

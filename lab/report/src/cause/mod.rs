@@ -10,24 +10,24 @@ mod split;
 mod timerlat;
 mod window;
 
-use window::Taken;
+use window::RepetitionSamples;
 
 use chronoscope_run::{CaseResult, SeriesResult};
 use chronoscope_units::{count, show};
 
 /// Returns the causes that the recordings show, a sentence each; empty if they show none.
-pub fn of(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
-    let taken = Taken::with_worst(case, series);
-    let by_trace = |taken: &Taken| {
+pub fn sentences(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
+    let repetition = RepetitionSamples::with_worst(case, series);
+    let by_trace = |repetition: &RepetitionSamples| {
         [
-            split::sentence(case, series, taken),
-            timerlat::sentence(case, series, taken),
-            noise::sentence(case, series, taken),
-            schedule::sentence(case, series, taken),
-            board::sentence(case, series, taken),
+            split::sentence(case, series, repetition),
+            timerlat::sentence(case, series, repetition),
+            noise::sentence(case, series, repetition),
+            schedule::sentence(case, series, repetition),
+            board::sentence(case, series, repetition),
         ]
     };
-    let by_trace = taken.iter().flat_map(by_trace);
+    let by_trace = repetition.iter().flat_map(by_trace);
     [stolen(case), throttled(case)].into_iter().chain(by_trace).flatten().collect()
 }
 

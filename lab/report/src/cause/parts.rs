@@ -6,7 +6,7 @@ use super::{
     account::{CLASSES, Noises},
     schedule::Record,
     split, timerlat,
-    window::{Taken, Window},
+    window::{RepetitionSamples, Window},
 };
 use chronoscope_run::{CaseResult, SeriesResult};
 
@@ -24,12 +24,12 @@ pub struct Parts {
 /// The parts of at most `most` samples of the repetition with the worst one: of the series, and of
 /// the kernel's tracer timerlat where it ran beside a wait for a timer. Empty unless the case has a
 /// trace of the kernel that shows some.
-pub fn of(case: &CaseResult, series: &SeriesResult, most: usize) -> Vec<Parts> {
+pub fn longest(case: &CaseResult, series: &SeriesResult, most: usize) -> Vec<Parts> {
     let both = || {
-        let taken = Taken::with_worst(case, series)?;
-        let record = Record::of(case, series, &taken)?;
+        let repetition = RepetitionSamples::with_worst(case, series)?;
+        let record = Record::new(case, series, &repetition)?;
         let timerlat = split::fits(case).then(|| of_timerlat(&record, most)).flatten();
-        Some([of_series(case, &taken, &record, most), timerlat])
+        Some([of_series(case, &repetition, &record, most), timerlat])
     };
     both().into_iter().flatten().flatten().collect()
 }
@@ -47,8 +47,13 @@ fn of_timerlat(record: &Record<'_>, most: usize) -> Option<Parts> {
     (!rows.is_empty()).then_some(Parts { source, names, rows })
 }
 
-fn of_series(case: &CaseResult, taken: &Taken, record: &Record<'_>, most: usize) -> Option<Parts> {
-    let mut windows: Vec<Window> = taken.windows.clone();
+fn of_series(
+    case: &CaseResult,
+    repetition: &RepetitionSamples,
+    record: &Record<'_>,
+    most: usize,
+) -> Option<Parts> {
+    let mut windows: Vec<Window> = repetition.windows.clone();
     windows.sort_by(|one, other| other.length.total_cmp(&one.length));
     windows.truncate(most);
     let rows = |parts: &dyn Fn(Window) -> Option<Vec<f64>>| -> Vec<(f64, Vec<f64>)> {
@@ -62,7 +67,7 @@ fn of_series(case: &CaseResult, taken: &Taken, record: &Record<'_>, most: usize)
         Parts { source: split::SOURCE, names: &split::PARTS, rows }
     } else if case.experiment == "noise" {
         let noises = Noises::read(record)?;
-        let covered = |span| noises.covers(span).then(|| noises.of(span));
+        let covered = |span| noises.covers(span).then(|| noises.account(span));
         let rows = rows(&|window| Some(scaled(&covered(record.span(&window))?)));
         Parts { source: noises.source(), names: &CLASSES, rows }
     } else {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::window::{Taken, Window};
+use super::window::{RepetitionSamples, Window};
 use crate::{timeline::ftrace::line, timeline::ftrace::line::Line, timeline::tick};
 use chronoscope_run::{CaseResult, SeriesResult};
 use chronoscope_units::{printable, show};
@@ -17,24 +17,29 @@ pub(super) const DOUBT: f64 = 1_000.0;
 /// The most tasks and interrupts that are named.
 const NAMED: usize = 3;
 
-pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
-    let record = Record::of(case, series, taken)?;
+pub fn sentence(
+    case: &CaseResult,
+    series: &SeriesResult,
+    repetition: &RepetitionSamples,
+) -> Option<String> {
+    let record = Record::new(case, series, repetition)?;
     let (cpu, ns) = (record.cpu, record.ns);
     let ran = Ran::read(record.text, cpu)?;
     let span = |window: &Window| record.span(window);
-    let worst = Some(span(&taken.worst())).filter(|span| ran.covers(*span))?;
-    let all = taken.windows.iter().map(span).filter(|span| ran.covers(*span));
+    let worst = Some(span(&repetition.worst())).filter(|span| ran.covers(*span))?;
+    let all = repetition.windows.iter().map(span).filter(|span| ran.covers(*span));
     let usual = mean(&ran, all.filter(|span| *span != worst));
     // Keeps the tasks and interrupts that took longer than usual by more than the uncertainty, the
     // longest first.
-    let is_longer = |(what, took): &(What, Took)| {
-        let usually = usual.get(what).copied().unwrap_or_default();
+    let is_longer = |(occupant, took): &(Occupant, Took)| {
+        let usually = usual.get(occupant).copied().unwrap_or_default();
         took.ns - took.doubt > usually.ns + usually.doubt
     };
-    let mut longer: Vec<(What, Took)> = mean(&ran, [worst]).into_iter().filter(is_longer).collect();
+    let mut longer: Vec<(Occupant, Took)> =
+        mean(&ran, [worst]).into_iter().filter(is_longer).collect();
     longer.sort_by(|one, other| other.1.ns.total_cmp(&one.1.ns));
-    let name = |(what, took): &(What, Took)| {
-        format!("{} ({})", what.name(), show((took.ns / ns).round(), series.unit.name()))
+    let name = |(occupant, took): &(Occupant, Took)| {
+        format!("{} ({})", occupant.name(), show((took.ns / ns).round(), series.unit.name()))
     };
     let mut names: Vec<String> = longer.iter().take(NAMED).map(name).collect();
     if longer.len() > NAMED {
@@ -60,12 +65,16 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// The record; `None` unless it was kept and the case ran on one processor.
-    pub fn of(case: &'a CaseResult, series: &SeriesResult, taken: &Taken) -> Option<Self> {
+    pub fn new(
+        case: &'a CaseResult,
+        series: &SeriesResult,
+        repetition: &RepetitionSamples,
+    ) -> Option<Self> {
         let text = case.attachments.get("trace")?;
         let cpu = case.parameters.get("cpu")?.parse().ok()?;
         let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
         // Each repetition has a record, unless the records were too long to be kept.
-        let text = *records.get(taken.repetition).filter(|_| records.len() == case.repetitions)?;
+        let text = *records.get(repetition.index).filter(|_| records.len() == case.repetitions)?;
         Some(Self { text, cpu, origin: origin(text, &series.name)?, ns: tick(case) })
     }
 
@@ -91,7 +100,7 @@ impl<'a> Record<'a> {
 pub(super) fn own(record: &str) -> Option<&str> {
     let mut marked = record.lines().filter_map(|line| match line::read(line) {
         Line::Event(event)
-            if matches!(event.what, line::What::Mark("the case begins" | "the case ends")) =>
+            if matches!(event.kind, line::EventKind::Mark("the case begins" | "the case ends")) =>
         {
             Some(event.task.name)
         }
@@ -119,12 +128,12 @@ struct Took {
 }
 
 /// The mean duration of each task and interrupt within the spans.
-fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<What<'a>, Took> {
-    let (mut all, mut count) = (BTreeMap::<What<'_>, Took>::new(), 0.0);
+fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<Occupant<'a>, Took> {
+    let (mut all, mut count) = (BTreeMap::<Occupant<'_>, Took>::new(), 0.0);
     for (from, to) in spans {
         count += 1.0;
         for piece in ran.within((from, to)) {
-            let took = all.entry(piece.what).or_default();
+            let took = all.entry(piece.occupant).or_default();
             took.ns += to.min(piece.end as f64) - from.max(piece.start as f64);
             took.doubt += DOUBT;
         }
@@ -136,13 +145,13 @@ fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<Wh
 
 /// An occupant of the processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What<'a> {
+pub(super) enum Occupant<'a> {
     Task(&'a str),
     Interrupt(&'a str),
     SoftInterrupt(&'a str),
 }
 
-impl What<'_> {
+impl Occupant<'_> {
     fn name(&self) -> String {
         match self {
             Self::Task(name) => printable(name),
@@ -154,7 +163,7 @@ impl What<'_> {
 
 /// A stretch in which something ran, in ns.
 pub(super) struct Piece<'a> {
-    pub what: What<'a>,
+    pub occupant: Occupant<'a>,
     pub start: u64,
     pub end: u64,
 }
@@ -167,7 +176,7 @@ pub(super) struct Ran<'a> {
     /// The stretches of the case's own tasks, each with the task's number.
     own: Vec<(u32, Span)>,
     /// For each kind, the open piece and its start.
-    open: [Option<(What<'a>, u64)>; 3],
+    open: [Option<(Occupant<'a>, u64)>; 3],
     /// The number of the running task.
     id: Option<u32>,
     /// The numbers of the tasks of `pieces`.
@@ -192,7 +201,7 @@ impl<'a> Ran<'a> {
             }
         }
         (0..ran.open.len()).for_each(|sort| ran.end(sort));
-        let is_own = |piece: &Piece<'_>| piece.what == What::Task(own);
+        let is_own = |piece: &Piece<'_>| piece.occupant == Occupant::Task(own);
         let ids = ran.ids.iter().zip(&ran.pieces[0]).filter(|(_, piece)| is_own(piece));
         ran.own = ids.map(|(id, piece)| (*id, (piece.start as f64, piece.end as f64))).collect();
         ran.pieces[0].retain(|piece| !is_own(piece));
@@ -210,14 +219,18 @@ impl<'a> Ran<'a> {
         if self.id.is_none() {
             self.run(event.task);
         }
-        match event.what {
-            line::What::Switch { after, .. } => {
+        match event.kind {
+            line::EventKind::Switch { after, .. } => {
                 self.end(0);
                 self.run(after);
             }
-            line::What::Enter { name, is_soft: false } => self.begin(1, What::Interrupt(name)),
-            line::What::Enter { name, is_soft: true } => self.begin(2, What::SoftInterrupt(name)),
-            line::What::Leave { is_soft } => self.end(1 + usize::from(is_soft)),
+            line::EventKind::Enter { name, is_soft: false } => {
+                self.begin(1, Occupant::Interrupt(name))
+            }
+            line::EventKind::Enter { name, is_soft: true } => {
+                self.begin(2, Occupant::SoftInterrupt(name))
+            }
+            line::EventKind::Leave { is_soft } => self.end(1 + usize::from(is_soft)),
             _ => {}
         }
     }
@@ -225,17 +238,17 @@ impl<'a> Ran<'a> {
     fn run(&mut self, task: line::Task<'a>) {
         self.id = Some(task.id);
         if task.id != 0 {
-            self.begin(0, What::Task(task.name));
+            self.begin(0, Occupant::Task(task.name));
         }
     }
 
-    fn begin(&mut self, sort: usize, what: What<'a>) {
-        self.open[sort] = self.known.map(|(_, now)| (what, now));
+    fn begin(&mut self, sort: usize, occupant: Occupant<'a>) {
+        self.open[sort] = self.known.map(|(_, now)| (occupant, now));
     }
 
     fn end(&mut self, sort: usize) {
-        if let Some(((what, start), (_, end))) = self.open[sort].take().zip(self.known) {
-            self.pieces[sort].push(Piece { what, start, end });
+        if let Some(((occupant, start), (_, end))) = self.open[sort].take().zip(self.known) {
+            self.pieces[sort].push(Piece { occupant, start, end });
             if sort == 0 {
                 self.ids.push(self.id.unwrap_or_default());
             }
@@ -306,14 +319,18 @@ pub mod tests {
         case
     }
 
-    fn of(case: &CaseResult) -> Option<String> {
-        sentence(case, &case.series[0], &Taken::with_worst(case, &case.series[0]).unwrap())
+    fn sentence_on(case: &CaseResult) -> Option<String> {
+        sentence(
+            case,
+            &case.series[0],
+            &RepetitionSamples::with_worst(case, &case.series[0]).unwrap(),
+        )
     }
 
     #[test]
     fn what_ran_only_then_is_named() {
         assert_eq!(
-            of(&case(RECORD)).unwrap(),
+            sentence_on(&case(RECORD)).unwrap(),
             "While the worst was taken, processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean \
              sample."
         );
@@ -351,7 +368,7 @@ pub mod tests {
             &no_switch,
             &quiet,
         ] {
-            assert_eq!(of(case), None);
+            assert_eq!(sentence_on(case), None);
         }
     }
 }

@@ -5,9 +5,11 @@
 
 use super::{
     schedule::{self, DOUBT, Record},
-    window::{Taken, Window},
+    window::{RepetitionSamples, Window},
 };
-use crate::{timeline::ftrace::line, timeline::ftrace::line::Line, timeline::ftrace::line::What};
+use crate::{
+    timeline::ftrace::line, timeline::ftrace::line::EventKind, timeline::ftrace::line::Line,
+};
 use chronoscope_run::{CaseResult, SeriesResult};
 use chronoscope_units::show;
 
@@ -30,15 +32,20 @@ pub fn fits(case: &CaseResult) -> bool {
     EXPERIMENTS.contains(&case.experiment.as_str())
 }
 
-pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
+pub fn sentence(
+    case: &CaseResult,
+    series: &SeriesResult,
+    repetition: &RepetitionSamples,
+) -> Option<String> {
     if !fits(case) {
         return None;
     }
-    let record = Record::of(case, series, taken)?;
+    let record = Record::new(case, series, repetition)?;
     let moments = Moments::read(record.text, record.cpu)?;
     let split = |window: Window| moments.split(record.span(&window));
-    let worst = split(taken.worst())?;
-    let all: Vec<[f64; 4]> = taken.windows.iter().filter_map(|window| split(*window)).collect();
+    let worst = split(repetition.worst())?;
+    let all: Vec<[f64; 4]> =
+        repetition.windows.iter().filter_map(|window| split(*window)).collect();
     let told = |part: usize| {
         let shown = |ns: f64| show((ns / record.ns).round(), series.unit.name());
         let mut values: Vec<f64> = all.iter().map(|parts| parts[part]).collect();
@@ -78,12 +85,12 @@ impl Moments {
                 _ => continue,
             };
             let at = event.at as f64;
-            match event.what {
-                What::Enter { is_soft: false, .. } => {
+            match event.kind {
+                EventKind::Enter { is_soft: false, .. } => {
                     moments.interrupts.push((event.task.id, at));
                 }
-                What::Waking(task) if task.name == own => moments.wakings.push((task.id, at)),
-                What::Switch { after, .. } if after.name == own => {
+                EventKind::Waking(task) if task.name == own => moments.wakings.push((task.id, at)),
+                EventKind::Switch { after, .. } if after.name == own => {
                     moments.switches.push((after.id, at));
                 }
                 _ => {}
@@ -145,14 +152,18 @@ mod tests {
         case
     }
 
-    fn of(case: &CaseResult) -> Option<String> {
-        sentence(case, &case.series[0], &Taken::with_worst(case, &case.series[0]).unwrap())
+    fn sentence_on(case: &CaseResult) -> Option<String> {
+        sentence(
+            case,
+            &case.series[0],
+            &RepetitionSamples::with_worst(case, &case.series[0]).unwrap(),
+        )
     }
 
     #[test]
     fn the_parts_of_the_worst_make_its_length() {
         assert_eq!(
-            of(&case(RECORD)).unwrap(),
+            sentence_on(&case(RECORD)).unwrap(),
             "The worst took 12 µs until the timer's interrupt (median 12 µs), 8 µs until the wake-up \
              (median 8 µs), 15 µs until the switch to the task (median 15 µs), 5 µs until its mark \
              (median 5 µs): from the kernel's sched and irq events, each moment to within 1 µs."
@@ -172,7 +183,7 @@ mod tests {
             "CPU:1 [LOST 12 EVENTS]\n <idle>-0 [001] d.h2. 5.001112",
         ));
         for case in [&other, &lost, &without("local_timer_entry"), &without("sched_waking")] {
-            assert_eq!(of(case), None);
+            assert_eq!(sentence_on(case), None);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     account::{CLASSES, Noises},
     schedule::Record,
     split,
-    window::Taken,
+    window::RepetitionSamples,
 };
 use crate::{timeline::ftrace::line, timeline::ftrace::line::Line};
 use chronoscope_run::{CaseResult, SeriesResult};
@@ -34,10 +34,10 @@ pub fn samples(record: &Record<'_>) -> Vec<Latency> {
     let (mut samples, mut interrupt) = (Vec::new(), None);
     for line in record.text.lines() {
         let Line::Event(event) = line::read(line) else { continue };
-        match event.what {
+        match event.kind {
             _ if event.cpu != record.cpu => {}
-            line::What::Latency { is_thread: false, ns } => interrupt = Some(ns as f64),
-            line::What::Latency { is_thread: true, ns } => {
+            line::EventKind::Latency { is_thread: false, ns } => interrupt = Some(ns as f64),
+            line::EventKind::Latency { is_thread: true, ns } => {
                 let known = interrupt.take();
                 samples.extend(known.map(|interrupt| Latency {
                     at: event.at as f64,
@@ -52,8 +52,12 @@ pub fn samples(record: &Record<'_>) -> Vec<Latency> {
 }
 
 /// Says what timerlat measured, and what osnoise's events account for within the worst sample.
-pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Option<String> {
-    let record = Record::of(case, series, taken).filter(|_| split::fits(case))?;
+pub fn sentence(
+    case: &CaseResult,
+    series: &SeriesResult,
+    repetition: &RepetitionSamples,
+) -> Option<String> {
+    let record = Record::new(case, series, repetition).filter(|_| split::fits(case))?;
     let samples = samples(&record);
     let told = |ns: f64| show((ns / record.ns).round(), series.unit.name());
     let both = |of: fn(&Latency) -> f64| {
@@ -66,13 +70,17 @@ pub fn sentence(case: &CaseResult, series: &SeriesResult, taken: &Taken) -> Opti
         "The kernel's tracer timerlat, with a thread of its own beside the case: interrupt latency at \
          worst {interrupt}, thread latency {thread}, of {} samples.{}",
         count(samples.len() as f64),
-        account(&record, taken, &told).unwrap_or_default()
+        account(&record, repetition, &told).unwrap_or_default()
     ))
 }
 
 /// The sentence on the disturbances within the worst sample; `None` if osnoise's events show none.
-fn account(record: &Record<'_>, taken: &Taken, told: &dyn Fn(f64) -> String) -> Option<String> {
-    let (noises, span) = (Noises::read(record)?, record.span(&taken.worst()));
+fn account(
+    record: &Record<'_>,
+    repetition: &RepetitionSamples,
+    told: &dyn Fn(f64) -> String,
+) -> Option<String> {
+    let (noises, span) = (Noises::read(record)?, record.span(&repetition.worst()));
     let account = noises.of_osnoise(span)?;
     let took = |class: usize| format!("{} took {}", CLASSES[class], told(account[class]));
     let took: Vec<String> =
@@ -104,9 +112,9 @@ mod tests {
     #[test]
     fn interrupt_and_thread_are_told_apart() {
         let case = case();
-        let taken = Taken::with_worst(&case, &case.series[0]).unwrap();
+        let repetition = RepetitionSamples::with_worst(&case, &case.series[0]).unwrap();
         assert_eq!(
-            sentence(&case, &case.series[0], &taken).unwrap(),
+            sentence(&case, &case.series[0], &repetition).unwrap(),
             "The kernel's tracer timerlat, with a thread of its own beside the case: interrupt \
              latency at worst 1.50 µs (median 1.50 µs), thread latency 4.50 µs (median 4.50 µs), \
              of 1 samples."
@@ -117,10 +125,10 @@ mod tests {
     fn nothing_is_said_without_the_tracer() {
         let mut without = tests::case(tests::RECORD);
         without.experiment = "period".into();
-        let taken = Taken::with_worst(&without, &without.series[0]).unwrap();
-        assert_eq!(sentence(&without, &without.series[0], &taken), None);
+        let repetition = RepetitionSamples::with_worst(&without, &without.series[0]).unwrap();
+        assert_eq!(sentence(&without, &without.series[0], &repetition), None);
         let mut other = case();
         other.experiment = "wakeup".into();
-        assert_eq!(sentence(&other, &other.series[0], &taken), None);
+        assert_eq!(sentence(&other, &other.series[0], &repetition), None);
     }
 }

@@ -12,10 +12,10 @@ pub struct Window {
     pub length: f64,
 }
 
-/// All samples of a repetition, in the order in which they were taken.
+/// All samples of a repetition, in the order of measurement.
 #[derive(Debug, PartialEq)]
-pub struct Taken {
-    pub repetition: usize,
+pub struct RepetitionSamples {
+    pub index: usize,
     pub windows: Vec<Window>,
     /// The nominal length of each sample, in the same unit.
     pub nominal: f64,
@@ -23,7 +23,7 @@ pub struct Taken {
     pub place: usize,
 }
 
-impl Taken {
+impl RepetitionSamples {
     /// The repetition with the worst sample; the first of equally long ones. `None` if not all
     /// samples were kept.
     pub fn with_worst(case: &CaseResult, series: &SeriesResult) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Taken {
             return None;
         }
         let mut left = series.samples.as_slice();
-        let mut taken = |(repetition, counted): (usize, &Repetition)| {
+        let mut entry = |(index, counted): (usize, &Repetition)| {
             let (these, later) = left.split_at_checked(usize::try_from(counted.count).ok()?)?;
             left = later;
             let first = these.first()?.0;
@@ -64,9 +64,9 @@ impl Taken {
                 windows[*one].length.total_cmp(&windows[*other].length)
             };
             let place = (0..windows.len()).rev().max_by(by_length)?;
-            Some(Self { repetition, windows, nominal: series.nominal, place })
+            Some(Self { index, windows, nominal: series.nominal, place })
         };
-        series.by_repetition.iter().enumerate().map(&mut taken).collect()
+        series.by_repetition.iter().enumerate().map(&mut entry).collect()
     }
 }
 
@@ -94,8 +94,11 @@ pub mod tests {
         let mut case =
             case_of(&[&[(5.0, 1.0), (9.0, 3.0)], &[(7.0, 2.0), (27.0, 8.0), (40.0, 8.0)]]);
         case.series[0].nominal = 100.0;
-        let taken = Taken::with_worst(&case, &case.series[0]).unwrap();
-        assert_eq!((taken.repetition, taken.worst()), (1, Window { start: 120.0, length: 8.0 }));
+        let repetition = RepetitionSamples::with_worst(&case, &case.series[0]).unwrap();
+        assert_eq!(
+            (repetition.index, repetition.worst()),
+            (1, Window { start: 120.0, length: 8.0 })
+        );
     }
 
     #[test]
@@ -106,8 +109,8 @@ pub mod tests {
         let mut missing = case.clone();
         missing.repetitions = 3;
         for case in [cut, missing] {
-            assert_eq!(Taken::with_worst(&case, &case.series[0]), None);
+            assert_eq!(RepetitionSamples::with_worst(&case, &case.series[0]), None);
         }
-        assert!(Taken::with_worst(&case, &case.series[0]).is_some());
+        assert!(RepetitionSamples::with_worst(&case, &case.series[0]).is_some());
     }
 }

@@ -27,7 +27,7 @@ impl Pairing {
     ///
     /// # Errors
     /// No case has the named parameter.
-    pub fn of(asked: Option<&str>, a: &Run, b: &Run) -> Result<Self> {
+    pub fn choose(asked: Option<&str>, a: &Run, b: &Run) -> Result<Self> {
         let name = match asked {
             Some("target") => return Ok(Self::Target),
             Some(name) => name,

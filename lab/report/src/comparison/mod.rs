@@ -347,7 +347,8 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
     })
 }
 
-/// The statistics that the user names for a pair, or the study of B, or that of A.
+/// The statistics that the user names for a pair; by default, the statistics that B's study names,
+/// or else A's study.
 ///
 /// # Errors
 /// A run of another version names a statistic that is unknown here.
@@ -429,7 +430,7 @@ fn with_figures(
                 .flat_map(|side| &side.by_repetition)
                 .map(|one| one.count)
                 .min(),
-            shift: Shift::of(a, b, exact),
+            shift: Shift::between(a, b, exact),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
     }
@@ -587,7 +588,7 @@ fn judge(
     speed: impl Fn(&Line) -> f64,
 ) -> Vec<Vec<statistics::Comparison>> {
     let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
-    // All the same: nothing to test. A few repetitions, or those of two runs, can agree by
+    // All the same: nothing to test. A few repetitions, or the repetitions of two runs, can agree by
     // accident; a scatter between runs leaves only zeros as they are.
     let alike = |a: &[f64], one: &Values| {
         let shortest = a.len().min(one.b.len());

@@ -9,9 +9,9 @@ pub fn of_line(statistics: &[StatisticLine], finding: Finding, pairs: bool) -> S
     let mut parts: Vec<String> = Vec::new();
     let mut before = None;
     for statistic in statistics {
-        let said = Said::of(statistic);
-        parts.push(said.text(statistic.at, before == Some(said.words())));
-        before = Some(said.words());
+        let statement = Statement::new(statistic);
+        parts.push(statement.text(statistic.at, before == Some(statement.words())));
+        before = Some(statement.words());
     }
     if parts.is_empty() {
         return String::new();
@@ -36,7 +36,7 @@ fn settled_by(statistics: &[StatisticLine], pairs: bool) -> String {
 
 /// A statement on a statistic.
 #[derive(Clone, Copy)]
-enum Said {
+enum Statement {
     /// B is slower or faster by less than the factor 2; the ratio.
     Slower(f64),
     Faster(f64),
@@ -52,8 +52,8 @@ enum Said {
     Inconclusive,
 }
 
-impl Said {
-    fn of(statistic: &StatisticLine) -> Self {
+impl Statement {
+    fn new(statistic: &StatisticLine) -> Self {
         let ratio = statistic.figures.ratio;
         let is_equal = || {
             let interval = statistic.figures.interval;
@@ -106,9 +106,9 @@ impl Said {
 
 /// The finding on a statistic in a word or two.
 pub fn in_a_word(statistic: &StatisticLine) -> &'static str {
-    match Said::of(statistic) {
-        Said::Same => "same",
-        Said::NotSlower => "not slower",
+    match Statement::new(statistic) {
+        Statement::Same => "same",
+        Statement::NotSlower => "not slower",
         _ => statistic.finding.words(),
     }
 }

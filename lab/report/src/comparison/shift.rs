@@ -51,7 +51,7 @@ impl Shift {
     /// The band is distribution-free: order statistics of the repetitions' quantiles, the lower end
     /// of B over the upper of A and the reverse. It holds with at least 95 % at each quantile if
     /// repetitions are independent. `exact` figures have none.
-    pub fn of(a: &SeriesResult, b: &SeriesResult, exact: bool) -> Option<Self> {
+    pub fn between(a: &SeriesResult, b: &SeriesResult, exact: bool) -> Option<Self> {
         let samples = a.summary.count.min(b.summary.count);
         if samples < MIN_SAMPLES || a.histogram.len().max(b.histogram.len()) < MIN_VALUES {
             return None;
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_longer_tail_bends_the_curve() {
-        let shift = Shift::of(&series(1.0, 1.0), &series(2.0, 3.0), false).unwrap();
+        let shift = Shift::between(&series(1.0, 1.0), &series(2.0, 3.0), false).unwrap();
         assert_eq!(shift.ratios.len(), 108);
         let at = |share: f64| shift.ratios.iter().find(|one| one.0 == share).unwrap().1;
         assert_eq!([at(0.01), at(0.5), at(0.95), at(0.99), at(0.999)], [2.0, 2.0, 2.0, 6.0, 6.0]);
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(names, ["p50", "p99", "p99.9"]);
         let p50 = shift.band[0].interval;
         assert!((p50.low - 2.0 / 1.04).abs() < 1e-9 && (p50.high - 2.08).abs() < 1e-9, "{p50:?}");
-        let better = Shift::of(&series(2.0, 1.0), &series(1.0, 1.0), true).unwrap();
+        let better = Shift::between(&series(2.0, 1.0), &series(1.0, 1.0), true).unwrap();
         assert_eq!((better.largest(), better.band.len()), (2.0, 0));
     }
 
@@ -152,28 +152,28 @@ mod tests {
         let a = series(1.0, 1.0);
         let mut few = a.clone();
         few.summary.count = 99;
-        assert_eq!(Shift::of(&a, &few, false), None);
+        assert_eq!(Shift::between(&a, &few, false), None);
         few.summary.count = 100;
-        assert!(Shift::of(&a, &few, false).is_some());
+        assert!(Shift::between(&a, &few, false).is_some());
         let mut constant = a.clone();
         constant.histogram = vec![(5.0, 5000)];
-        assert_eq!(Shift::of(&constant, &constant, true), None);
+        assert_eq!(Shift::between(&constant, &constant, true), None);
         let values = |number: u32| {
             let histogram = (1..=number).map(|value| (f64::from(value), 1000)).collect();
             SeriesResult { histogram, ..a.clone() }
         };
-        assert_eq!(Shift::of(&values(7), &values(7), true), None);
-        assert!(Shift::of(&values(7), &values(8), true).is_some());
+        assert_eq!(Shift::between(&values(7), &values(7), true), None);
+        assert!(Shift::between(&values(7), &values(8), true).is_some());
         let mut zero = a.clone();
         zero.histogram[0].0 = 0.0;
         zero.histogram[0].1 = 500;
-        assert_eq!(Shift::of(&zero, &a, false), None);
-        assert_eq!(Shift::of(&a, &zero, false), None);
+        assert_eq!(Shift::between(&zero, &a, false), None);
+        assert_eq!(Shift::between(&a, &zero, false), None);
         // A ratio to medians of 0 has no interval.
         let mut at_zero = a.clone();
         at_zero.by_repetition.iter_mut().for_each(|one| one.p50 = 0.0);
         for (a, b) in [(&a, &at_zero), (&at_zero, &a)] {
-            let shift = Shift::of(a, b, false).unwrap();
+            let shift = Shift::between(a, b, false).unwrap();
             let names: Vec<&str> = shift.band.iter().map(|one| one.name).collect();
             assert_eq!(names, ["p99", "p99.9"]);
         }
@@ -181,7 +181,7 @@ mod tests {
         let mut short = a.clone();
         short.summary.count = 500;
         short.by_repetition.truncate(4);
-        let shift = Shift::of(&a, &short, false).unwrap();
+        let shift = Shift::between(&a, &short, false).unwrap();
         assert_eq!((shift.ratios.last().unwrap().0, shift.band.len()), (0.998, 0));
     }
 }

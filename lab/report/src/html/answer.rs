@@ -39,7 +39,7 @@ const BARS: usize = 10;
 
 /// The title of a run's page, and the first screen.
 pub fn answer(run: &Run) -> (String, Markup) {
-    let answer = Answer::of(run);
+    let answer = Answer::from_run(run);
     let body = html! {
         @match &answer.body {
             Body::Latencies(rows) => (latencies(rows)),
@@ -338,7 +338,7 @@ fn latencies(rows: &[Latency<'_>]) -> Markup {
     let (rows, left) = rows.split_at(rows.len().min(picture::ROWS));
     let axis = Axis::new(rows);
     let references: Vec<Option<&elsewhere::Elsewhere>> =
-        rows.iter().map(|row| elsewhere::of(row.case)).collect();
+        rows.iter().map(|row| elsewhere::for_case(row.case)).collect();
     let has = |mark: fn(&Latency<'_>) -> bool| rows.iter().any(mark);
     let fold = fold(rows);
     let part = |range: Range<usize>| {

@@ -24,7 +24,7 @@ const NARROW: f64 = 270.0;
 
 /// The title of a comparison's page, and the first screen.
 pub fn answer(comparison: &Comparison) -> (String, Markup) {
-    let compared = Compared::of(comparison);
+    let compared = Compared::new(comparison);
     let picture = match comparison.lines.as_slice() {
         [line] => {
             let picture = match &line.shift {

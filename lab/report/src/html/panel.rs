@@ -264,7 +264,7 @@ fn evidence(entries: &[&Entry<'_>]) -> String {
 /// was measured with another clock or unit and cannot share the axis.
 pub fn comparable_value(figure: &Published, panel: &Panel<'_>) -> Option<f64> {
     // Figures that are no statistics of samples, such as ratios and rates, are not times.
-    let statistic = Statistic::named(&figure.statistic);
+    let statistic = Statistic::find(&figure.statistic);
     let is_of_samples = statistic.is_some_and(Statistic::is_of_series);
     let is_plain = [Unit::Nanoseconds, Unit::Count].map(AxisUnit::Of).contains(&panel.unit);
     let plain = figure.unit.is_empty() && is_of_samples && is_plain;
@@ -287,7 +287,7 @@ pub fn value_of(entry: &Entry<'_>, name: &str) -> Option<f64> {
 /// A statistic of a series by its name, in the series' unit and without the nominal part. The p50
 /// of a single sample is that sample.
 pub fn statistic(series: &SeriesResult, name: &str) -> Option<f64> {
-    let statistic = Statistic::named(name).filter(|statistic| statistic.is_in_unit())?;
+    let statistic = Statistic::find(name).filter(|statistic| statistic.is_in_unit())?;
     let single = series.summary.max.filter(|_| name == "p50");
     statistic.of_series(series).or(single)
 }

@@ -22,7 +22,7 @@ const BAR: f64 = 16.0;
 pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
     let all: Vec<&Entry<'_>> = panel.measured().collect();
     let drawn = |entry: &Entry<'_>| -> Vec<Figure> {
-        let parts = parts::of(entry.case, entry.series, MAX_BARS);
+        let parts = parts::longest(entry.case, entry.series, MAX_BARS);
         parts.iter().map(|parts| figure(panel, entry, parts)).collect()
     };
     worst(&all, MAX_CHARTS).flat_map(drawn).collect()

@@ -129,7 +129,7 @@ pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
         .iter()
         .filter(|limit| limit.series.as_ref().is_none_or(|name| *name == entry.series.name));
     let limits = limits.filter(|limit| {
-        let is_duration = Statistic::named(&limit.statistic).is_some_and(Statistic::is_duration);
+        let is_duration = Statistic::find(&limit.statistic).is_some_and(Statistic::is_duration);
         is_duration && statistic(entry.series, &limit.statistic).is_some()
     });
     limits

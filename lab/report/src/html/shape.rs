@@ -84,7 +84,7 @@ fn line_figure(panel: &Panel<'_>, parameter: &str, line: &Line<'_, '_>) -> Optio
 
 /// Returns whether a figure is a published time that cannot share the panel's axis.
 fn is_foreign_time(figure: &Published, panel: &Panel<'_>) -> bool {
-    let is_duration = Statistic::named(&figure.statistic).is_some_and(Statistic::is_duration);
+    let is_duration = Statistic::find(&figure.statistic).is_some_and(Statistic::is_duration);
     is_duration && figure.unit.is_empty() && comparable_value(figure, panel).is_none()
 }
 

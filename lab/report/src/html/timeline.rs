@@ -102,7 +102,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>) -> Figure {
         },
         reading,
         facts: panel.facts(&[entry]),
-        notes: cause::of(entry.case, entry.series),
+        notes: cause::sentences(entry.case, entry.series),
         svg: svg.finish(&format!("Samples of {} over time", entry.name)),
         header: vec!["worst", "at"],
         rows: worst

@@ -58,7 +58,7 @@ pub fn size(run: &Run) -> String {
     size
 }
 
-/// The duration of a run, and that of its cases one after the other if it is known.
+/// The duration of a run, and the sum of its cases' durations if it is known.
 pub fn length(context: &Context) -> String {
     let sum = context.case_seconds.map(|sum| format!("; their times add up to {} s", digits(sum)));
     format!("{} s{}", digits(context.seconds), sum.unwrap_or_default())

@@ -67,7 +67,7 @@ fn footnotes(run: &Run) -> String {
 }
 
 /// The chances with which longer runs exceed the maxima, by rank alone; `None` without samples in
-/// time. The day is that of the first case with an interval.
+/// time. The chance for a day comes from the first case with an interval.
 fn longer_runs(run: &Run) -> Option<String> {
     let in_time = |case: &&CaseResult| {
         let domain = case.clock.as_ref().map(|clock| clock.domain);

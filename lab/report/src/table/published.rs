@@ -115,7 +115,7 @@ fn cells(name: &str, case: &CaseResult, figure: &Published, mark: &str) -> Vec<S
         Some((series, value, unit)) => (series, Some(value).filter(|_| case.is_proven()), unit),
         None => (figure.series.clone().unwrap_or_default(), None, "ns".into()),
     };
-    let has_nominal = Statistic::named(&figure.statistic).is_none_or(Statistic::is_duration);
+    let has_nominal = Statistic::find(&figure.statistic).is_none_or(Statistic::is_duration);
     let nominal = case
         .series
         .iter()

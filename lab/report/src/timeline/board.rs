@@ -4,7 +4,7 @@
 //! Both instruments count cycles from the board's reset, so their tracks are aligned. The tracks
 //! start at the first of the capture's start and the first instruction.
 
-use super::{Event, LATEST, Timeline, TrackId, What, cut, samples};
+use super::{Event, EventKind, LATEST, Timeline, TrackId, cut, samples};
 use chronoscope_capture::{Capture, Tick};
 use chronoscope_run::{CaseResult, names::CAPTURE, names::RUNS};
 
@@ -95,8 +95,8 @@ fn add_runs(timeline: &mut Timeline<'_>, group: TrackId, runs: &[Run<'_>], clock
     let mut events = Vec::with_capacity(2 * runs.len());
     for run in runs {
         let name = timeline.names.get(&cut(run.name));
-        let event = |cycle, what| Event { at: clock.at(cycle), track, what, arrow: None };
-        events.extend([event(run.start, What::Begin(name)), event(run.end, What::End)]);
+        let event = |cycle, kind| Event { at: clock.at(cycle), track, kind, arrow: None };
+        events.extend([event(run.start, EventKind::Begin(name)), event(run.end, EventKind::End)]);
     }
     timeline.streams.push(Box::new(events.into_iter()));
 }
@@ -121,8 +121,8 @@ fn add_pins(timeline: &mut Timeline<'_>, group: TrackId, capture: &Capture, cloc
         let falls_at_end = is_high.then_some((capture.end, false));
         let edges = rises_at_start.into_iter().chain(channel.edges()).chain(falls_at_end);
         let event = |(cycle, level)| {
-            let what = if level { What::Begin(name) } else { What::End };
-            Event { at: clock.at(cycle), track, what, arrow: None }
+            let kind = if level { EventKind::Begin(name) } else { EventKind::End };
+            Event { at: clock.at(cycle), track, kind, arrow: None }
         };
         let events: Vec<Event> = edges.map(event).collect();
         timeline.streams.push(Box::new(events.into_iter()));

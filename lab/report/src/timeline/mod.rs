@@ -82,7 +82,7 @@ pub enum Arrow {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A slice begins, nested in the track's open slices.
     Begin(NameId),
     /// The innermost open slice of the track ends.
@@ -95,7 +95,7 @@ pub struct Event {
     /// The time in ns from the start of the timeline.
     pub at: u64,
     pub track: TrackId,
-    pub what: What,
+    pub kind: EventKind,
     pub arrow: Option<Arrow>,
 }
 
@@ -114,7 +114,7 @@ pub struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     /// Builds the timeline of all events recorded for these cases; each case starts at 0.
-    pub fn of(cases: &[&'a CaseResult]) -> Self {
+    pub fn new(cases: &[&'a CaseResult]) -> Self {
         let mut timeline = Self::default();
         for case in cases {
             timeline.add(case);

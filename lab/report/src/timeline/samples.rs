@@ -10,7 +10,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use super::{Event, LATEST, NameId, Timeline, TrackId, What};
+use super::{Event, EventKind, LATEST, NameId, Timeline, TrackId};
 use chronoscope_run::{CaseResult, Domain, SeriesResult, Unit, names::OBSERVE};
 
 /// The most lanes of a series. A sample that finds no free lane is left out, with a remark.
@@ -219,7 +219,12 @@ impl<I: Iterator<Item = Span>> Iterator for Slices<I> {
         loop {
             let next = self.spans.peek().map(|(begin, _)| *begin);
             if let Some((at, lane)) = self.open.end(next) {
-                return Some(Event { at, track: self.lanes[lane], what: What::End, arrow: None });
+                return Some(Event {
+                    at,
+                    track: self.lanes[lane],
+                    kind: EventKind::End,
+                    arrow: None,
+                });
             }
             let (begin, end) = self.spans.next()?;
             // A sample without a free lane is left out; `lanes` has counted it.
@@ -228,7 +233,7 @@ impl<I: Iterator<Item = Span>> Iterator for Slices<I> {
                 return Some(Event {
                     at: begin,
                     track: self.lanes[lane],
-                    what: What::Begin(self.name),
+                    kind: EventKind::Begin(self.name),
                     arrow: None,
                 });
             }

@@ -10,7 +10,7 @@ use std::{
     mem,
 };
 
-use super::{Arrow, Event, Flow, LATEST, Timeline, TrackId, What, cut};
+use super::{Arrow, Event, EventKind, Flow, LATEST, Timeline, TrackId, cut};
 
 /// A task as a trace names it. The number 0 is no task and stands for an idle processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -236,20 +236,20 @@ impl<'t, 'a> Schedule<'t, 'a> {
     /// do.
     pub fn begin(&mut self, track: TrackId, name: &str) -> usize {
         let name = self.timeline.names.get(&cut(name));
-        self.push(track, What::Begin(name))
+        self.push(track, EventKind::Begin(name))
     }
 
     pub fn end(&mut self, track: TrackId) -> usize {
-        self.push(track, What::End)
+        self.push(track, EventKind::End)
     }
 
     pub fn mark(&mut self, track: TrackId, name: &str) -> usize {
         let name = self.timeline.names.get(&cut(name));
-        self.push(track, What::Mark(name))
+        self.push(track, EventKind::Mark(name))
     }
 
-    fn push(&mut self, track: TrackId, what: What) -> usize {
-        self.events.push(Event { at: self.now, track, what, arrow: None });
+    fn push(&mut self, track: TrackId, kind: EventKind) -> usize {
+        self.events.push(Event { at: self.now, track, kind, arrow: None });
         self.events.len() - 1
     }
 

@@ -105,7 +105,7 @@ impl Statistic {
     }
 
     /// Returns the statistic with this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         STATISTICS.iter().find(|statistic| statistic.name == name)
     }
 

@@ -182,7 +182,7 @@ enum Mode {
 }
 
 impl Mode {
-    fn of(bits: u64) -> Self {
+    fn from_bits(bits: u64) -> Self {
         match bits & 3 {
             0 => Self::User,
             3 => Self::Machine,

@@ -48,7 +48,7 @@ pub struct Resources {
     pub line: Address,
     /// The rate of the line in bits a second, if the place has one.
     pub baud: Option<u32>,
-    /// Whether the place has a switch for the board's power.
+    /// `true` if the place has a switch for the board's power.
     pub has_power: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which case of B meets which case of A.
+//! Tests of the pairs of cases of A and B.
 
 use super::*;
 
@@ -14,16 +14,16 @@ fn cases_of_two_targets_or_of_two_values_can_be_paired() {
         ..sample::run()
     };
     let (full, rt) = (run("linux-full@vm", "load=mmap"), run("linux-rt@vm", "load=mmap"));
-    let pairing = Pairing::of(None, &full, &rt).unwrap();
+    let pairing = Pairing::choose(None, &full, &rt).unwrap();
     let (pairs, only_in_a, only_in_b) = match_cases(&full, &rt, &pairing, |_| true);
     assert_eq!(pairing.note(&pairs).unwrap(), "A is linux-full@vm, B is linux-rt@vm");
     let labels: Vec<&str> = pairs.iter().map(|pair| pair.label.as_str()).collect();
     assert_eq!(labels, ["load=mmap", "load=none"]);
     assert!(only_in_a.is_empty() && only_in_b.is_empty());
-    assert_eq!(Pairing::of(None, &full, &full).unwrap(), Pairing::Alike);
+    assert_eq!(Pairing::choose(None, &full, &full).unwrap(), Pairing::Alike);
     // A parameter is ignored on request only, and its value is left out of the label.
     let other = run("linux-full@vm", "load=udp");
-    let of = |asked: Option<&str>| Pairing::of(asked, &full, &other).unwrap();
+    let of = |asked: Option<&str>| Pairing::choose(asked, &full, &other).unwrap();
     assert_eq!(match_cases(&full, &other, &of(None), |_| true).0.len(), 1);
     let (pairs, ..) = match_cases(&full, &other, &of(Some("load")), |_| true);
     let met: Vec<_> =
@@ -31,7 +31,7 @@ fn cases_of_two_targets_or_of_two_values_can_be_paired() {
     assert_eq!(met, [("", &"udp".into()), ("", &"none".into())]);
     assert_eq!(of(Some("load")).note(&pairs), None, "the pairs differ in different values");
     assert_eq!(of(Some("load")).note(&pairs[..1]).unwrap(), "A is load=mmap, B is load=udp");
-    let error = Pairing::of(Some("lode"), &full, &other).unwrap_err().to_string();
+    let error = Pairing::choose(Some("lode"), &full, &other).unwrap_err().to_string();
     assert!(error.starts_with("`--pair lode`: no case has such a parameter"), "{error}");
     assert!(error.contains("load"), "{error}");
 }

@@ -65,7 +65,7 @@ fn a_case_with_a_better_tail_and_a_worse_median_is_mixed() {
     assert_eq!(json["lines"][0]["statistics"][1]["finding"], "improvement");
 }
 
-/// The change of the repetitions to those of `A`, with a tail of this length.
+/// Replaces the repetitions by the ones of `A`, with a tail `scale` times as long.
 fn tail(scale: f64) -> Changes {
     let repetition = |one: f64| {
         let p50 = 1000.0 * one;

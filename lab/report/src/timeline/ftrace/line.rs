@@ -41,11 +41,11 @@ pub struct Event<'a> {
     pub in_handler: bool,
     /// The time in ns.
     pub at: u64,
-    pub what: What<'a>,
+    pub kind: EventKind<'a>,
 }
 
 #[derive(Debug, PartialEq)]
-pub enum What<'a> {
+pub enum EventKind<'a> {
     /// The processor switches tasks. `state` is the new state of `before`: `R` ready, `R+`
     /// pre-empted, `D` waits uninterruptibly; otherwise it waits or has ended.
     Switch { before: Task<'a>, state: &'a str, after: Task<'a> },
@@ -128,23 +128,23 @@ fn event<'a>(before: &'a str, after: &'a str) -> Option<Line<'a>> {
     let at = nanoseconds(time)?;
     let task = running(before)?;
     let in_handler = flags.chars().any(|flag| matches!(flag, 'h' | 'H' | 's' | 'z' | 'Z'));
-    if let Some(what) = latency(rest) {
-        return Some(Line::Event(Event { task, cpu, in_handler, at, what }));
+    if let Some(kind) = latency(rest) {
+        return Some(Line::Event(Event { task, cpu, in_handler, at, kind }));
     }
     let (name, fields) = rest.split_once(':')?;
-    match what(name, fields.trim_start()) {
-        Some(what) => Some(Line::Event(Event { task, cpu, in_handler, at, what })),
+    match event_kind(name, fields.trim_start()) {
+        Some(kind) => Some(Line::Event(Event { task, cpu, in_handler, at, kind })),
         None if is_shown(name) => Some(Line::Malformed),
         None => Some(Line::Nothing),
     }
 }
 
 /// Parses `#12  context    irq timer_latency   1234 ns`.
-fn latency(text: &str) -> Option<What<'_>> {
+fn latency(text: &str) -> Option<EventKind<'_>> {
     let mut words = text.strip_prefix('#')?.split_ascii_whitespace().skip(1);
     let context = (words.next()? == "context").then(|| words.next())??;
     let ns = (words.next()? == "timer_latency").then(|| words.next())??;
-    Some(What::Latency { is_thread: context == "thread", ns: ns.parse().ok()? })
+    Some(EventKind::Latency { is_thread: context == "thread", ns: ns.parse().ok()? })
 }
 
 /// Parses seconds such as `1234.567890`; returns ns.
@@ -184,65 +184,67 @@ fn is_shown(name: &str) -> bool {
     SHOWN.contains(&name)
 }
 
-fn what<'a>(name: &'a str, fields: &'a str) -> Option<What<'a>> {
+fn event_kind<'a>(name: &'a str, fields: &'a str) -> Option<EventKind<'a>> {
     Some(match name {
         "sched_switch" => {
             let (before, after) = fields.rsplit_once(" ==> ")?;
             let (head, state) = before.rsplit_once(" prev_state=")?;
-            What::Switch { before: task(head, "prev_")?, state, after: task(after, "next_")? }
+            EventKind::Switch { before: task(head, "prev_")?, state, after: task(after, "next_")? }
         }
-        "sched_waking" => What::Waking(task(fields, "")?),
-        "sched_wakeup" | "sched_wakeup_new" => What::Wakeup(task(fields, "")?),
-        "binder_transaction" => What::Transaction {
+        "sched_waking" => EventKind::Waking(task(fields, "")?),
+        "sched_wakeup" | "sched_wakeup_new" => EventKind::Wakeup(task(fields, "")?),
+        "binder_transaction" => EventKind::Transaction {
             id: field(fields, "transaction=")?.parse().ok()?,
             process: field(fields, "dest_proc=")?.parse().ok()?,
             is_reply: field(fields, "reply=")? == "1",
         },
         "binder_transaction_received" => {
-            What::Received { id: field(fields, "transaction=")?.parse().ok()? }
+            EventKind::Received { id: field(fields, "transaction=")?.parse().ok()? }
         }
-        "binder_set_priority" => What::Priority {
+        "binder_set_priority" => EventKind::Priority {
             thread: field(fields, "thread=")?.parse().ok()?,
             old: field(fields, "old=")?,
             new: field(fields, "=> new=").or_else(|| field(fields, "new="))?,
         },
-        "tracing_mark_write" | "print" => What::Mark(fields),
-        "irq_handler_entry" => What::Enter { name: fields.split_once(" name=")?.1, is_soft: false },
-        "local_timer_entry" => What::Enter { name: "timer", is_soft: false },
+        "tracing_mark_write" | "print" => EventKind::Mark(fields),
+        "irq_handler_entry" => {
+            EventKind::Enter { name: fields.split_once(" name=")?.1, is_soft: false }
+        }
+        "local_timer_entry" => EventKind::Enter { name: "timer", is_soft: false },
         "softirq_entry" => {
-            What::Enter { name: field(fields, "[action=")?.strip_suffix(']')?, is_soft: true }
+            EventKind::Enter { name: field(fields, "[action=")?.strip_suffix(']')?, is_soft: true }
         }
         "reschedule_entry" | "irq_work_entry" => {
-            What::Enter { name: name.strip_suffix("_entry")?, is_soft: false }
+            EventKind::Enter { name: name.strip_suffix("_entry")?, is_soft: false }
         }
         "call_function_entry" | "call_function_single_entry" => {
-            What::Enter { name: "call_function", is_soft: false }
+            EventKind::Enter { name: "call_function", is_soft: false }
         }
         "irq_handler_exit"
         | "local_timer_exit"
         | "reschedule_exit"
         | "irq_work_exit"
         | "call_function_exit"
-        | "call_function_single_exit" => What::Leave { is_soft: false },
-        "softirq_exit" => What::Leave { is_soft: true },
+        | "call_function_single_exit" => EventKind::Leave { is_soft: false },
+        "softirq_exit" => EventKind::Leave { is_soft: true },
         "irq_noise" => noise(Kind::Interrupt, fields)?,
         "softirq_noise" => noise(Kind::SoftInterrupt, fields)?,
         "thread_noise" => noise(Kind::Task, fields)?,
         "nmi_noise" => noise(Kind::NonMaskable, fields)?,
         "nmi_handler" => {
             let ns = after(fields, "delta_ns:")?.parse().ok()?;
-            What::Noise { kind: Kind::NonMaskable, task: 0, ns }
+            EventKind::Noise { kind: Kind::NonMaskable, task: 0, ns }
         }
         _ => return None,
     })
 }
 
 /// Parses osnoise's `NAME:12 start 1.234567890 duration 1234 ns`; NMIs have no name and number.
-fn noise(kind: Kind, fields: &str) -> Option<What<'_>> {
+fn noise(kind: Kind, fields: &str) -> Option<EventKind<'_>> {
     let (before, duration) = fields.rsplit_once(" duration ")?;
     let number = before.rsplit_once(" start ").and_then(|(named, _)| named.rsplit_once(':'));
     let task = number.map_or(Some(0), |(_, number)| number.parse().ok())?;
-    Some(What::Noise { kind, task, ns: duration.strip_suffix(" ns")?.parse().ok()? })
+    Some(EventKind::Noise { kind, task, ns: duration.strip_suffix(" ns")?.parse().ok()? })
 }
 
 /// Returns the first word after a text.
@@ -280,7 +282,7 @@ mod tests {
             cpu: 1,
             in_handler: false,
             at: 1_234_567_890_000,
-            what: What::Switch { before: idle, state: "R", after: task },
+            kind: EventKind::Switch { before: idle, state: "R", after: task },
         };
         assert_eq!(read(text), Line::Event(expected));
         // A name that looks like a processor's number, with the process's number and without flags.
@@ -290,46 +292,46 @@ mod tests {
             cpu: 3,
             in_handler: false,
             at: 7_500_000_000,
-            what: What::Waking(Task { name: "x", id: 3 }),
+            kind: EventKind::Waking(Task { name: "x", id: 3 }),
         };
         assert_eq!(read(text), Line::Event(expected));
     }
 
     #[test]
     fn disturbances_that_the_kernel_measures_are_read() {
-        let what = |event: &str| match read(format!(" a-7  [000] d.h1  1.000001: {event}").leak()) {
-            Line::Event(event) => event.what,
+        let kind = |event: &str| match read(format!(" a-7  [000] d.h1  1.000001: {event}").leak()) {
+            Line::Event(event) => event.kind,
             other => panic!("{other:?}"),
         };
-        let noise = |kind, task, ns| What::Noise { kind, task, ns };
+        let noise = |kind, task, ns| EventKind::Noise { kind, task, ns };
         assert_eq!(
-            what("irq_noise: local_timer:236 start 54.123444000 duration 1111 ns"),
+            kind("irq_noise: local_timer:236 start 54.123444000 duration 1111 ns"),
             noise(Kind::Interrupt, 236, 1111)
         );
         assert_eq!(
-            what("softirq_noise:      RCU:9 start 54.1 duration 12 ns"),
+            kind("softirq_noise:      RCU:9 start 54.1 duration 12 ns"),
             noise(Kind::SoftInterrupt, 9, 12)
         );
         assert_eq!(
-            what("thread_noise: kworker/0:1:45 start 54.1 duration 9 ns"),
+            kind("thread_noise: kworker/0:1:45 start 54.1 duration 9 ns"),
             noise(Kind::Task, 45, 9)
         );
-        assert_eq!(what("nmi_noise: start 54.1 duration 70 ns"), noise(Kind::NonMaskable, 0, 70));
+        assert_eq!(kind("nmi_noise: start 54.1 duration 70 ns"), noise(Kind::NonMaskable, 0, 70));
         assert_eq!(
-            what("nmi_handler: perf_event_nmi_handler() delta_ns: 4000 handled: 1"),
+            kind("nmi_handler: perf_event_nmi_handler() delta_ns: 4000 handled: 1"),
             noise(Kind::NonMaskable, 0, 4000)
         );
         assert_eq!(
-            what("#12    context    irq timer_latency      3012 ns"),
-            What::Latency { is_thread: false, ns: 3012 }
+            kind("#12    context    irq timer_latency      3012 ns"),
+            EventKind::Latency { is_thread: false, ns: 3012 }
         );
         assert_eq!(
-            what("#12    context thread timer_latency     10012 ns"),
-            What::Latency { is_thread: true, ns: 10_012 }
+            kind("#12    context thread timer_latency     10012 ns"),
+            EventKind::Latency { is_thread: true, ns: 10_012 }
         );
         assert_eq!(
-            what("reschedule_entry: vector=253"),
-            What::Enter { name: "reschedule", is_soft: false }
+            kind("reschedule_entry: vector=253"),
+            EventKind::Enter { name: "reschedule", is_soft: false }
         );
         for other in ["#12 of them", "irq_noise: nonsense", "#12 context irq timer_latency x ns"] {
             let line = format!(" a-7  [000] d.h1  1.000001: {other}");
@@ -350,25 +352,25 @@ mod tests {
             "binder_transaction: transaction=41 dest_node=3 dest_proc=9 dest_thread=0 reply=0 flags=0x10 code=0x1",
         );
         assert!(event.in_handler);
-        assert_eq!(event.what, What::Transaction { id: 41, process: 9, is_reply: false });
+        assert_eq!(event.kind, EventKind::Transaction { id: 41, process: 9, is_reply: false });
         assert_eq!(
-            line("binder_transaction_received: transaction=41").what,
-            What::Received { id: 41 }
+            line("binder_transaction_received: transaction=41").kind,
+            EventKind::Received { id: 41 }
         );
         let priority =
-            line("binder_set_priority: proc=9 thread=10 old=120 => new=98 desired=98").what;
-        assert_eq!(priority, What::Priority { thread: 10, old: "120", new: "98" });
-        assert_eq!(line("tracing_mark_write: begin: now").what, What::Mark("begin: now"));
-        let enter = |name| What::Enter { name, is_soft: false };
-        assert_eq!(line("irq_handler_entry: irq=25 name=a disk").what, enter("a disk"));
-        assert_eq!(line("local_timer_entry: vector=236").what, enter("timer"));
+            line("binder_set_priority: proc=9 thread=10 old=120 => new=98 desired=98").kind;
+        assert_eq!(priority, EventKind::Priority { thread: 10, old: "120", new: "98" });
+        assert_eq!(line("tracing_mark_write: begin: now").kind, EventKind::Mark("begin: now"));
+        let enter = |name| EventKind::Enter { name, is_soft: false };
+        assert_eq!(line("irq_handler_entry: irq=25 name=a disk").kind, enter("a disk"));
+        assert_eq!(line("local_timer_entry: vector=236").kind, enter("timer"));
         assert_eq!(
-            line("irq_handler_exit: irq=25 ret=handled").what,
-            What::Leave { is_soft: false }
+            line("irq_handler_exit: irq=25 ret=handled").kind,
+            EventKind::Leave { is_soft: false }
         );
         assert_eq!(
-            line("softirq_entry: vec=4 [action=BLOCK]").what,
-            What::Enter { name: "BLOCK", is_soft: true }
+            line("softirq_entry: vec=4 [action=BLOCK]").kind,
+            EventKind::Enter { name: "BLOCK", is_soft: true }
         );
     }
 

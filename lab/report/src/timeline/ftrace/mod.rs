@@ -8,7 +8,7 @@ pub(crate) mod line;
 
 use std::collections::BTreeMap;
 
-use line::{Event, Line, What};
+use line::{Event, EventKind, Line};
 
 use super::{
     Arrow, Timeline, TrackId,
@@ -92,33 +92,37 @@ impl Picture<'_, '_> {
         if !self.schedule.advance(event.at) {
             self.backwards += 1;
         }
-        match event.what {
-            What::Switch { before, state, after } => self.switch(event.cpu, before, state, after),
-            What::Waking(task) => {
+        match event.kind {
+            EventKind::Switch { before, state, after } => {
+                self.switch(event.cpu, before, state, after)
+            }
+            EventKind::Waking(task) => {
                 let here = self.here(event);
                 self.schedule.wake(here, task);
             }
-            What::Wakeup(task) => {
+            EventKind::Wakeup(task) => {
                 let here = self.here(event);
                 self.schedule.wake(here, task);
                 self.schedule.ready(task);
             }
-            What::Transaction { id, process, is_reply } => {
+            EventKind::Transaction { id, process, is_reply } => {
                 let here = self.here(event);
                 self.send(here, id, process, is_reply);
             }
-            What::Received { id } => {
+            EventKind::Received { id } => {
                 let here = self.here(event);
                 self.receive(here, id);
             }
-            What::Priority { thread, old, new } => {
+            EventKind::Priority { thread, old, new } => {
                 let track = self.schedule.task(Task { name: "", id: thread });
                 self.schedule.mark(track, &format!("priority {old} becomes {new}"));
             }
             // The timeline shows no handlers.
-            What::Enter { .. } | What::Leave { .. } | What::Noise { .. } | What::Latency { .. } => {
-            }
-            What::Mark(text) => {
+            EventKind::Enter { .. }
+            | EventKind::Leave { .. }
+            | EventKind::Noise { .. }
+            | EventKind::Latency { .. } => {}
+            EventKind::Mark(text) => {
                 let here = self.here(event);
                 self.schedule.mark(here, text);
             }
