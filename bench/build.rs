@@ -11,7 +11,7 @@ use std::{
 struct Core {
     folder: &'static str,
     files: &'static str,
-    /// The board's files before those of the core.
+    /// The board's files before the core's files.
     before: &'static [&'static str],
     own: &'static [&'static str],
     flags: &'static [&'static str],

@@ -11,11 +11,32 @@ fn git(arguments: &[&str]) -> Option<String> {
     output.status.success().then_some(text)
 }
 
+/// The sources of the program and of the crates below it, which alone are not compiled anew after a
+/// commit.
+const SOURCES: [&str; 14] = [
+    "src",
+    "base/src",
+    "capture/src",
+    "child/src",
+    "engine/src",
+    "machine/src",
+    "report/src",
+    "run/src",
+    "statistics/src",
+    "store/src",
+    "units/src",
+    "../suite/src",
+    "../studies",
+    "../Cargo.lock",
+];
+
 fn main() {
     let mut revision = None;
     println!("cargo::rerun-if-changed=build.rs");
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
-        println!("cargo::rerun-if-changed=src");
+        for sources in SOURCES {
+            println!("cargo::rerun-if-changed={sources}");
+        }
         // It grows with each commit.
         let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
         if let Some(log) = log.filter(|log| Path::new(log).exists()) {

@@ -37,7 +37,14 @@ build() {
     fi
     mkdir -p "$target/release"
     printf '%s\n' "$built" >"$stamp.$$"
-    (cd "$root" && cargo build --release --workspace --locked --target-dir "$target") || {
+    (
+        cd "$root" && set -- --locked --target-dir "$target" &&
+            cargo build --release --package chronoscope --package xtask "$@" &&
+            cargo build --profile optimized --package chronoscope-linux "$@" &&
+            # Another name first: the old program may be running.
+            cp "$target/optimized/chronoscope-linux" "$target/release/chronoscope-linux.$$" &&
+            mv "$target/release/chronoscope-linux.$$" "$target/release/chronoscope-linux"
+    ) || {
         rm -f "$stamp.$$"
         die "the build failed"
     }

@@ -1,7 +1,7 @@
 //! The debug probe's semihosting: answers the program's calls.
 //!
 //! By RISC-V's specification, a call is an `ebreak` between two instructions without effect, which
-//! distinguishes it from other breakpoints. The operations are those of Arm's specification that
+//! distinguishes it from other breakpoints. The operations are the ones of Arm's specification that
 //! the firmware uses. Any other operation ends the run.
 
 use std::io::{self, Write};

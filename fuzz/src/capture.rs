@@ -6,10 +6,9 @@
 use std::io::{Cursor, Write as _};
 
 use anyhow::Result;
-use chronoscope::capture::{
-    Analyser, Capture, Edge, Resampled, Sampling, Sink, Source,
-    measure::{Measure, Request, analyse},
-    saleae, sigrok, vcd as dump,
+use chronoscope_capture::{
+    Analyser, Capture, Edge, Resampled, Sampling, Sink, Source, measure::Measure, measure::Request,
+    measure::analyse, saleae, sigrok, vcd as dump,
 };
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
@@ -65,19 +64,19 @@ pub const READERS: [Open; 4] = [
 
 /// Applies everything that the program does with a capture; returns `true` if the bytes are one.
 pub fn exercise(open: Open, bytes: &[u8]) -> bool {
-    let told = |error: anyhow::Error| {
+    let refuse = |error: anyhow::Error| {
         let text = format!("{error:#}");
         assert!(!text.is_empty() && !text.contains(char::is_control), "{text:?}");
         false
     };
     let mut source = match open(bytes) {
         Ok(source) => source,
-        Err(error) => return told(error),
+        Err(error) => return refuse(error),
     };
     let all: Vec<usize> = (0..source.header().channels.len()).collect();
     let mut checked = Checked::default();
     if let Err(error) = source.read(&all, &mut checked) {
-        return told(error);
+        return refuse(error);
     }
     assert!(checked.ended && checked.levels.len() == all.len());
     let again = || open(bytes).unwrap();
@@ -104,7 +103,7 @@ pub fn exercise(open: Open, bytes: &[u8]) -> bool {
         let mut seen = Resampled::new(again(), Analyser::new(2_000_000, 0.3).unwrap()).unwrap();
         match seen.read(&all, &mut Checked::default()) {
             Ok(()) => {}
-            Err(error) => drop(told(error)),
+            Err(error) => drop(refuse(error)),
         }
     }
     true

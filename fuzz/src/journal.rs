@@ -3,15 +3,12 @@
 
 use std::{fs, time::Duration};
 
-use chronoscope::{
-    journal::Unfinished,
-    reference,
-    report::{Screen, answer, json, table},
-    runner,
-};
+use chronoscope_engine::{journal::Unfinished, runner};
+use chronoscope_report::{Screen, answer, json, table};
+use chronoscope_store::reference;
 use flate2::Crc;
 
-use super::{file, one_line, told};
+use super::{file, ok_with_message, one_line};
 
 /// The first bytes of a journal.
 const MAGIC: &[u8] = b"chronoscope\n1\n";
@@ -22,7 +19,7 @@ pub fn read(bytes: &[u8]) {
     let journal = if bytes.starts_with(MAGIC) { bytes.to_vec() } else { framed(bytes) };
     fs::write(&path, journal).expect("room for a file");
     let opened = one_line(Unfinished::open(&path, Duration::ZERO)).flatten();
-    let recovered = opened.and_then(|journal| told(runner::recovered(&journal)));
+    let recovered = opened.and_then(|journal| ok_with_message(runner::recovered(&journal)));
     for run in recovered.into_iter().flatten().filter(|run| !run.cases.is_empty()) {
         table::render(&run, &Screen::plain());
         answer::terminal::render(&run, &Screen::plain());

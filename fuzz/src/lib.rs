@@ -15,23 +15,18 @@ use std::{
 };
 
 use anyhow::Result;
-use chronoscope::{
-    baseline,
-    case::{Case, Plan, expand, experiment},
-    comparison::{History, Judge},
-    observation::Observation,
-    profile::Retirement,
-    reference,
-    report::{
-        Screen, answer, csv, github, google_benchmark, html, json, junit, outcomes::Outcomes,
-        perfetto, table, vcd,
-    },
-    run::{CaseResult, Run, sample},
-    store::{Place, Store},
-    stream::Decoder,
-    study::{self, Overrides},
-    timeline::Timeline,
+use chronoscope_engine::{
+    case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
+    stream::Decoder, study, study::Overrides,
 };
+use chronoscope_machine::{Machines, profile::Retirement};
+use chronoscope_report::{
+    Screen, answer, baseline, comparison::History, comparison::StatisticChoice, csv, github,
+    google_benchmark, html, json, junit, outcomes::Outcomes, perfetto, table, timeline::Timeline,
+    vcd,
+};
+use chronoscope_run::{CaseResult, Run, sample};
+use chronoscope_store::{Place, Store, reference};
 use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 
 /// A reader: takes any bytes.
@@ -65,9 +60,9 @@ pub fn read(name: &str, bytes: &[u8]) {
     reader(bytes);
 }
 
-/// The result, if there is one. The text of an error must not be empty; it may quote the bytes, and
-/// the console replaces their control characters.
-fn told<T>(outcome: Result<T>) -> Option<T> {
+/// Returns a success; checks that an error has a message. The message may quote the bytes: the
+/// console replaces their control characters.
+fn ok_with_message<T>(outcome: Result<T>) -> Option<T> {
     outcome.map_err(|error| assert!(!format!("{error:#}").is_empty())).ok()
 }
 
@@ -86,7 +81,9 @@ static CASE: LazyLock<Case> = LazyLock::new(|| {
     let target = "linux@host".parse().expect("a target");
     let plan = Plan { repeat: 2, deadline: Some(1e3), ..Plan::default() };
     let spec = experiment("switch").expect("an experiment");
-    expand(spec, &target, &Default::default(), &plan).expect("a case").remove(0)
+    expand(&Machines::default(), spec, &target, &Default::default(), &plan)
+        .expect("a case")
+        .remove(0)
 });
 
 /// A run that baselines judge.
@@ -105,7 +102,7 @@ fn finish(mut observation: Observation, outcome: Result<()>) {
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
     }
-    let result = observation.finish(&CASE);
+    let result = observation.finish(&CASE).judged();
     let reasons = &result.verdict.reasons;
     assert!(reasons.iter().all(|reason| !reason.contains(char::is_control)), "{reasons:?}");
     let text = serde_json::to_string(&result).expect("JSON");
@@ -152,26 +149,30 @@ pub fn records(mut bytes: &[u8]) {
 
 pub fn study(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let cases = study::parse(text).and_then(|study| study.plan(&Overrides::default()));
-    if let Some((cases, _)) = told(cases) {
+    let cases = study::parse(text)
+        .and_then(|study| study.plan(&Machines::default(), &Overrides::default()));
+    if let Some((cases, _)) = ok_with_message(cases) {
         for case in cases {
-            assert!(!case.label().contains(char::is_control) && !case.request().is_empty());
+            assert!(
+                !case.label().contains(char::is_control) && !case.request().to_string().is_empty()
+            );
         }
     }
 }
 
 pub fn baseline(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    if let Some(baseline) = told(baseline::parse(text)) {
+    if let Some(baseline) = ok_with_message(baseline::parse(text)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
-        baseline.check(&RUN, &Judge::default(), 0.05, &History::default());
+        let (judge, history) = (StatisticChoice::default(), History::default());
+        baseline.check(&RUN, &baseline::options(&judge, 0.05, &history, &|_, _| None));
     }
 }
 
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let Some(run) = told(reference::parse(text)) else { return };
+    let Some(run) = ok_with_message(reference::parse(text).map_err(Into::into)) else { return };
     let screen = Screen::plain();
     let shown = table::render(&run, &screen)
         + &answer::terminal::render(&run, &screen)
@@ -190,8 +191,8 @@ pub fn run(bytes: &[u8]) {
 /// Draws the timeline of all cases in both formats.
 fn draw(run: &Run) {
     let cases: Vec<&CaseResult> = run.cases.iter().collect();
-    perfetto::write(&mut Timeline::of(&cases), &mut Vec::new()).expect("a trace");
-    let _ = vcd::write(&mut Timeline::of(&cases), &mut Vec::new());
+    perfetto::write(&mut Timeline::new(&cases), &mut Vec::new()).expect("a trace");
+    let _ = vcd::write(&mut Timeline::new(&cases), &mut Vec::new());
 }
 
 /// The path of a file of this thread, in memory where the system allows it.

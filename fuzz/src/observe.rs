@@ -2,22 +2,25 @@
 
 use std::path::Path;
 
-use chronoscope::observe::{
-    events::{Figures, Interval, Sign},
-    image::Image,
+use chronoscope_machine::{
+    observe::events::Figures, observe::events::Interval, observe::events::Sign,
+    observe::image::Image,
 };
 
-use super::told;
+use super::ok_with_message;
 
 /// The name of a place, a line feed, and the image that is to have it.
 pub fn image(bytes: &[u8]) {
     let cut = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let name = String::from_utf8_lossy(&bytes[..cut]);
     let image = bytes.get(cut + 1..).unwrap_or_default();
-    let Some(image) = told(Image::of(Path::new("kernel.elf"), image.to_vec())) else { return };
+    let Some(image) = ok_with_message(Image::from_bytes(Path::new("kernel.elf"), image.to_vec()))
+    else {
+        return;
+    };
     for place in [image.place(&name), image.variable(&name)] {
         let is_short = |name: &str| name.len() <= 60 && !name.contains(char::is_whitespace);
-        assert!(told(place).is_none_or(|place| is_short(&place.name)));
+        assert!(ok_with_message(place).is_none_or(|place| is_short(&place.name)));
     }
 }
 
@@ -33,7 +36,7 @@ pub fn events(bytes: &[u8]) {
         None => unpacked(bytes),
     };
     for sign in [Sign::Space, Sign::Task, Sign::Place] {
-        if let Some(figures) = told(Figures::of(&file, sign)) {
+        if let Some(figures) = ok_with_message(Figures::from_events(&file, sign)) {
             check(&figures);
         }
     }

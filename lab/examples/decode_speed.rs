@@ -6,13 +6,12 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use chronoscope::{
-    case::{Plan, expand, experiment},
-    observation::Observation,
-    run::Target,
-    statistics::SplitMix64,
-    stream::Decoder,
+use chronoscope_engine::{
+    case::Plan, case::expand, case::experiment, observation::Observation, stream::Decoder,
 };
+use chronoscope_machine::Machines;
+use chronoscope_run::Target;
+use chronoscope_statistics::SplitMix64;
 use chronoscope_suite::wire::{
     self, BLOCK, Clock, Domain, MAX_FRAME, Record, Sample, Samples, Series,
 };
@@ -23,8 +22,14 @@ const REPETITION: u64 = 1_000_000;
 fn main() -> anyhow::Result<()> {
     let total = std::env::args().nth(1).map_or(Ok(10_000_000), |text| text.parse::<u64>())?;
     let target: Target = "linux@host".parse()?;
-    let case =
-        expand(experiment("switch")?, &target, &BTreeMap::new(), &Plan::default())?.remove(0);
+    let case = expand(
+        &Machines::default(),
+        experiment("switch")?,
+        &target,
+        &BTreeMap::new(),
+        &Plan::default(),
+    )?
+    .remove(0);
     let stream = repetition();
     let mut observation = Observation::new(&case, false);
     let start = Instant::now();
@@ -36,7 +41,7 @@ fn main() -> anyhow::Result<()> {
         }
         decoder.finish()?;
     }
-    let result = observation.finish(&case);
+    let result = observation.finish(&case).judged();
     let seconds = start.elapsed().as_secs_f64();
     let samples = result.series[0].summary.count;
     println!(

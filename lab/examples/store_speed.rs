@@ -13,10 +13,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use chronoscope::{
-    run::{Run, sample},
-    store::{Place, Store},
-};
+use chronoscope_run::{Run, sample};
+use chronoscope_store::{Place, Store};
 
 /// The runs of one transaction.
 const BATCH: usize = 500;

@@ -10,11 +10,8 @@ use std::{
     time::Instant,
 };
 
-use chronoscope::{
-    report::{perfetto, vcd},
-    run::CaseResult,
-    timeline::Timeline,
-};
+use chronoscope_report::{perfetto, timeline::Timeline, vcd};
+use chronoscope_run::CaseResult;
 use serde_json::json;
 
 fn main() -> anyhow::Result<()> {
@@ -49,11 +46,11 @@ fn main() -> anyhow::Result<()> {
 
 fn measure(name: &str, case: &CaseResult) -> io::Result<()> {
     type Format = fn(&mut Timeline<'_>, &mut dyn Write) -> io::Result<()>;
-    let events = Timeline::of(&[case]).events().count();
+    let events = Timeline::new(&[case]).events().count();
     for (format, write) in [("perfetto", perfetto::write as Format), ("vcd", vcd::write as Format)]
     {
         let start = Instant::now();
-        write(&mut Timeline::of(&[case]), &mut io::BufWriter::new(io::sink()))?;
+        write(&mut Timeline::new(&[case]), &mut io::BufWriter::new(io::sink()))?;
         let seconds = start.elapsed().as_secs_f64();
         println!(
             "{name}, {format}: {events} events in {seconds:.2} s, {:.2} s per million",

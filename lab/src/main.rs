@@ -1,16 +1,19 @@
 //! `chronoscope`: reads the command line, executes the command, and returns its exit status.
 
+mod cli;
+mod command;
+mod progress;
+mod revision;
+
 use std::process::ExitCode;
 
-use chronoscope::{
-    child::{self, supervisor},
-    cli, console,
-};
+use chronoscope_base::console;
+use chronoscope_child::{self as child, supervisor};
 
 fn main() -> ExitCode {
     supervisor::enable(&["supervise"]);
     child::fail_beyond_the_limit();
-    match cli::parse().and_then(chronoscope::command::execute) {
+    match cli::parse().and_then(crate::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             console::remark(&in_words(&format!("{error:#}")));
@@ -19,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error without the system's number of it, which says nothing to a reader.
+/// An error's text without the system's numbers, as `(os error 2)`.
 fn in_words(error: &str) -> String {
     let mut parts = error.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();

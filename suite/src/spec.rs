@@ -68,8 +68,8 @@ impl Values {
     }
 }
 
-/// The parameter of every experiment that chooses the start state: see [`vary`](crate::vary). The lab
-/// sends it only to repetitions that differ in their start.
+/// The parameter of every experiment that chooses the start state: see [`vary`](crate::vary). The
+/// lab sends it only to repetitions that differ in their start.
 pub const VARY: Parameter = Parameter {
     name: "vary",
     unit: "",
@@ -86,3 +86,32 @@ pub const KIND: Parameter = Parameter {
     values: Values::Word(&["thread", "coroutine", "process"]),
     help: "the kind of task",
 };
+
+/// The reading of an experiment's result, for people. The lab alone uses it: no image has it,
+/// because nothing that runs on a target names it.
+pub struct Reading {
+    /// The main figure, which the first sentence begins with.
+    pub figure: Figure,
+    /// The direction in which the figure is better.
+    pub better: Better,
+    /// The sentences, without the first capital: the first one whose figures the result has is
+    /// written. `{p50}` stands for a statistic of the first measured series (of `operations`, of
+    /// all), or for a figure, over all cases with evidence.
+    pub sentences: &'static [&'static str],
+}
+
+/// The main figure of an experiment.
+pub enum Figure {
+    /// The median of the samples.
+    Median,
+    /// The figure of this name.
+    Named(&'static str),
+    /// The figure of this name, which nothing exceeds: of several cases, the worst one counts.
+    Bound(&'static str),
+}
+
+/// The direction in which a figure is better.
+pub enum Better {
+    Less,
+    More,
+}

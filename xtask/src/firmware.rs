@@ -1,9 +1,9 @@
-//! cargo for a microcontroller, in the workspace ports/firmware.
+//! Runs cargo for a microcontroller, in the workspace `ports/firmware`.
 //!
 //! The chip's core library comes from rustup. Where rustup cannot give it, Debian's compiler builds
-//! it from Debian's source. The images are in `target/firmware/TRIPLE`: apart from the lab's own
-//! files, since the second way would have cargo rebuild those each time. An image has the same
-//! bytes in every checkout ([`compiler`]).
+//! it from Debian's source. The images are in `target/firmware/TRIPLE`. In a common folder, cargo
+//! would rebuild the lab's files whenever the two compilers take turns. An image has the same bytes
+//! in every checkout ([`compiler`]).
 
 use std::{
     path::{Path, PathBuf},
@@ -29,7 +29,11 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     become_command(cargo)
 }
 
-/// QEMU's program for the chip: also the name under which `tools/packages.txt` lists its package.
+/// QEMU's program for the chip. `tools/packages.txt` lists its package for the occasion of the same
+/// name.
+///
+/// # Panics
+/// If `triple` has fewer than 7 bytes.
 fn emulator(triple: &str) -> &'static str {
     match triple.split_at(7).0 {
         "riscv32" => "qemu-system-riscv32",
@@ -38,13 +42,13 @@ fn emulator(triple: &str) -> &'static str {
     }
 }
 
-/// The chip's C compiler: also the name under which `tools/packages.txt` lists its package.
+/// The chip's C compiler. `tools/packages.txt` lists its package for the occasion of the same name.
 pub fn c_compiler(triple: &str) -> &'static str {
     if triple.starts_with("riscv32") { "riscv64-unknown-elf-gcc" } else { "arm-none-eabi-gcc" }
 }
 
-/// `cargo COMMAND --target TRIPLE`, to which arguments can be added; it builds in the folder
-/// `firmware` of the build folder `target`. Installs the emulator, too, where that is absent.
+/// `cargo COMMAND --target TRIPLE`, to which the caller can add arguments. Cargo builds into
+/// `target/firmware`. Installs the chip's emulator and library where they are absent.
 ///
 /// # Errors
 /// There is no toolchain for the chip, and none can be installed.
@@ -59,7 +63,7 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
         cargo.env(rust::variable(triple, "LINKER"), "ld.lld");
         cargo
     };
-    // In that folder, since its .cargo/config.toml counts.
+    // Cargo reads `.cargo/config.toml` of the folder in which it starts.
     cargo.current_dir(root().join("ports/firmware"));
     cargo.env("CARGO_TARGET_DIR", target.join("firmware"));
     cargo.args(["--target", triple]);

@@ -1,10 +1,12 @@
-//! cargo for the Linux port as the only program of a virtual machine, linked statically.
+//! Runs cargo for the guest's program: the Linux port, statically linked, as the only program of a
+//! virtual machine.
 //!
-//! The program is in `target/guest`: apart from the lab's own files, since other flags would have
-//! cargo rebuild those each time.
+//! Cargo builds into `target/guest`. The flags differ from the lab's, and in a common folder cargo
+//! would rebuild the lab's files after each guest.
 //!
-//! The standard library of another processor comes from rustup, or from Debian's source, as a
-//! chip's core library does; the linker is Debian's cross compiler.
+//! For a guest with another processor than the host's, the standard library comes from rustup.
+//! Where rustup cannot give it, it is built from Debian's source. The linker is Debian's cross
+//! compiler.
 
 use std::{env::consts::ARCH, process::Command};
 
@@ -18,18 +20,20 @@ use crate::{
 };
 
 pub const USAGE: &str = "guest TRIPLE COMMAND ARGUMENT…  \
-    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --release --package chronoscope-linux";
+    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --profile optimized --package chronoscope-linux";
 
-/// Process 1 has no loader; and a panic in it ends the machine in any case.
+/// The compiler's flags. The program is linked statically, since process 1 has no dynamic loader. A
+/// panic aborts, since the end of process 1 ends the machine in any case.
 const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C panic=abort \
                      -C strip=symbols";
 
 /// A processor of guests.
 struct Processor {
     triple: &'static str,
-    /// QEMU's program, and the occasion under which `tools/packages.txt` lists its package.
+    /// QEMU's program, and the occasion (`WHEN`) for which `tools/packages.txt` lists its package.
     emulator: (&'static str, &'static str),
-    /// The linker on a host with another processor, which is also the occasion of its package.
+    /// The linker on a host with another processor. `tools/packages.txt` lists its package for the
+    /// occasion of the same name.
     linker: &'static str,
 }
 
@@ -60,7 +64,8 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     become_command(cargo)
 }
 
-/// `cargo COMMAND` with the processor's library, linker and flags.
+/// `cargo COMMAND` with the processor's library, linker and flags. Installs the library and the
+/// linker where they are absent.
 fn cargo(processor: &Processor, command: &str) -> Result<Command> {
     let toolchain = Toolchain::find()?;
     let variable = |name| rust::variable(processor.triple, name);

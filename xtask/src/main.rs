@@ -5,6 +5,7 @@
 
 mod bench;
 mod c_kit;
+mod changelog;
 mod command;
 mod compiler;
 mod example;
@@ -33,7 +34,7 @@ struct Subcommand {
     run: fn(&[&str]) -> Result<()>,
 }
 
-static SUBCOMMANDS: [Subcommand; 15] = [
+static SUBCOMMANDS: [Subcommand; 16] = [
     Subcommand { name: "images", usage: images::USAGE, run: images::run },
     Subcommand { name: "firmware", usage: firmware::USAGE, run: firmware::run },
     Subcommand { name: "guest", usage: guest::USAGE, run: guest::run },
@@ -45,6 +46,7 @@ static SUBCOMMANDS: [Subcommand; 15] = [
     Subcommand { name: "example", usage: example::USAGE, run: example::run },
     Subcommand { name: "package", usage: package::USAGE, run: package::run },
     Subcommand { name: "site", usage: site::USAGE, run: site::run },
+    Subcommand { name: "changelog", usage: changelog::USAGE, run: changelog::run },
     Subcommand { name: "test", usage: test::USAGE, run: test::run },
     Subcommand { name: "same", usage: same::USAGE, run: same::run },
     Subcommand { name: "tandem", usage: test::TANDEM_USAGE, run: test::tandem },

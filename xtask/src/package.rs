@@ -24,7 +24,11 @@ pub const USAGE: &str = "package [--built] FOLDER [TARGET…]  \
     --built takes the programs next to this one";
 
 /// The programs, and the package of each.
-const PROGRAMS: [&str; 2] = ["chronoscope", "chronoscope-linux"];
+const PROGRAMS: [&str; 2] = ["chronoscope", PORT];
+const PORT: &str = "chronoscope-linux";
+
+/// The profile of the programs, in the root's Cargo.toml.
+const PROFILE: &str = "optimized";
 
 /// The processors of guests. Their programs are in folders of these names, below the build folder
 /// and in the tree.
@@ -51,7 +55,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     let [folder, targets @ ..] = words else { bail!("usage: cargo xtask {USAGE}") };
     let folder = std::path::absolute(folder)?;
     packages::need(&["strip", "dpkg-deb", "tar"], "build")?;
-    let programs = if built { own_folder()? } else { build_release()? };
+    let programs = if built { own_folder()? } else { build_optimized()? };
     GUESTS.into_iter().try_for_each(build_guest)?;
     let name = format!("chronoscope-{VERSION}-{}", env::consts::ARCH);
     let tree = folder.join(&name);
@@ -75,18 +79,17 @@ fn own_folder() -> Result<PathBuf> {
     Ok(program.parent().context("a program is in a folder")?.to_owned())
 }
 
-/// Builds the programs with the release profile, and returns their folder.
-fn build_release() -> Result<PathBuf> {
+/// Builds the programs with that profile, and returns their folder.
+fn build_optimized() -> Result<PathBuf> {
     let target = target()?;
     let mut cargo = Toolchain::find()?.cargo("build");
-    cargo.args(["--release", "--locked"]).args(PROGRAMS.map(|name| ["-p", name]).concat());
+    cargo.args(["--profile", PROFILE, "--locked"]).args(PROGRAMS.map(|name| ["-p", name]).concat());
     command::run(cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target))?;
-    Ok(target.join("release"))
+    Ok(target.join(PROFILE))
 }
 
 fn build_guest(triple: &str) -> Result<()> {
-    let words =
-        ["guest", triple, "build", "--release", "--locked", "--package", "chronoscope-linux"];
+    let words = ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PORT];
     command::run(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
 }
 
@@ -99,8 +102,8 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         command::run(Command::new("strip").arg("--strip-debug").arg(&to))?;
     }
     for triple in GUESTS {
-        let built = target()?.join("guest").join(triple).join("release/chronoscope-linux");
-        copy(&built, &tree.join("share/chronoscope/guest").join(triple).join("chronoscope-linux"))?;
+        let built = target()?.join("guest").join(triple).join(PROFILE).join(PORT);
+        copy(&built, &tree.join("share/chronoscope/guest").join(triple).join(PORT))?;
     }
     images::install(&tree.join("share/chronoscope/firmware"), targets)?;
     for entry in fs::read_dir(root().join("studies"))? {

@@ -1,4 +1,5 @@
-//! Programs of other Debian packages: installed when a task needs one that is absent.
+//! Installs Debian packages when a task needs a program that is absent. `tools/packages.txt` lists
+//! the packages with their occasions; the script `tools/packages` installs them.
 
 use std::{
     env,
@@ -19,11 +20,12 @@ pub fn run(occasions: &[&str]) -> Result<()> {
     install(occasions)
 }
 
-/// Installs the packages that `tools/packages.txt` lists for `when`, unless PATH has all
-/// `programs`.
+/// Installs the packages that `tools/packages.txt` lists for the occasion `when`, unless PATH has
+/// all `programs`. If a package cannot be installed, `tools/packages` prints the reason and the
+/// remedy, and this process exits with the script's status.
 ///
 /// # Errors
-/// The packages cannot be installed; standard error has the reason and the remedy in one line.
+/// The script `tools/packages` cannot be started.
 pub fn need(programs: &[&str], when: &str) -> Result<()> {
     if programs.iter().all(|program| is_in_path(program)) {
         return Ok(());
@@ -31,7 +33,8 @@ pub fn need(programs: &[&str], when: &str) -> Result<()> {
     install(&[when])
 }
 
-/// Installs those packages of the occasions in `tools/packages.txt` that are absent.
+/// Installs the absent packages among those that `tools/packages.txt` lists for `occasions`. Exits
+/// the process, as [`need`] does, if a package cannot be installed.
 ///
 /// # Errors
 /// As [`need`].
@@ -40,7 +43,7 @@ pub fn install(occasions: &[&str]) -> Result<()> {
     installer.args(occasions).env("CARGO_TARGET_DIR", target()?);
     let status = installer.status().context("cannot start tools/packages")?;
     if !status.success() {
-        // The installer has printed the reason.
+        // The script has printed the reason.
         process::exit(status.code().unwrap_or(1));
     }
     Ok(())

@@ -28,26 +28,17 @@ const EXCEPTIONS: [(&str, &str); 0] = [];
 /// The most faults of a folder: in comments, and functions called `of`. A number is lowered when the
 /// folder has fewer faults, and never raised. The whole tree is to have at most 5 such functions.
 const ALLOWED: [(&str, usize, usize); 7] = [
-    ("bench", 2, 0),
+    ("bench", 0, 0),
     ("fuzz", 0, 0),
-    ("lab", 165, 60),
-    ("ports", 18, 3),
+    ("lab", 0, 0),
+    ("ports", 18, 2),
     ("suite", 18, 0),
     ("tandem", 73, 3),
     ("xtask", 0, 0),
 ];
 
 /// The libraries that do not have [`DOCUMENTED`] yet, by the folders of their packages.
-const UNDOCUMENTED: [&str; 8] = [
-    "lab",
-    "lab/capture",
-    "lab/child",
-    "lab/run",
-    "lab/statistics",
-    "lab/trust",
-    "lab/units",
-    "suite",
-];
+const UNDOCUMENTED: [&str; 2] = ["lab/report", "suite"];
 
 /// The attribute of a library by which the compiler warns of a public item without documentation.
 /// Clippy, as the quick test runs it, refuses the warning.

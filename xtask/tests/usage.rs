@@ -26,6 +26,8 @@ fn arguments_that_lack_are_named() {
         (&["plugin"], "plugin COMMAND"),
         (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND"),
         (&["tandem", "soak"], "tandem [benchmark]"),
+        (&["changelog"], "changelog check|release VERSION DATE"),
+        (&["changelog", "release", "0.2.0"], "changelog check|release VERSION DATE"),
         (&["step", "dance"], "step NAME"),
     ] {
         let message = complaint(arguments);

@@ -5,14 +5,16 @@ use anyhow::Result;
 
 use chronoscope_units::OneLine;
 
-use super::{Capture, Channel, Names, Tick};
+use super::{names::Names, tick::Tick};
 
 /// The properties of a capture that are known before its first edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// The name of the capture's origin, as shown to the user.
     pub source: OneLine,
+    /// The length of a tick, the unit of all times.
     pub tick: Tick,
+    /// The way in which levels were observed.
     pub sampling: Sampling,
     /// The channels' names, all different.
     pub channels: Names,
@@ -45,8 +47,9 @@ pub enum Sampling {
 pub struct Edge {
     /// The time in ticks.
     pub at: u64,
-    /// The index of the channel among those that were asked for.
+    /// The index of the channel in the list of requested channels.
     pub channel: usize,
+    /// The level after the edge.
     pub level: bool,
 }
 
@@ -56,12 +59,12 @@ pub trait Sink {
     /// Receives the start's time and the level of each channel.
     ///
     /// # Errors
-    /// If the sink cannot take them; the source then stops reading.
+    /// If the sink rejects the start or fails to write; the source then stops reading.
     fn begin(&mut self, start: u64, levels: &[bool]) -> Result<()>;
     /// Receives the next edge.
     ///
     /// # Errors
-    /// If the sink cannot take it; the source then stops reading.
+    /// If the sink rejects the edge or fails to write; the source then stops reading.
     fn edge(&mut self, edge: Edge) -> Result<()>;
     /// Receives the time at which the capture ends.
     ///
@@ -72,6 +75,7 @@ pub trait Sink {
 
 /// Reads a capture and passes its edges to a sink.
 pub trait Source {
+    /// The properties of the capture that its head states.
     fn header(&self) -> &Header;
 
     /// Reads the whole capture; may be called once. `wanted` holds indices into the header's
@@ -93,7 +97,7 @@ pub(super) struct Settle<'a> {
     sink: &'a mut dyn Sink,
     now: u64,
     levels: Vec<bool>,
-    told: Vec<bool>,
+    passed_on: Vec<bool>,
     /// Channels that have changed in this instant, and the number of changes of each channel.
     touched: Vec<usize>,
     changes: Vec<u64>,
@@ -104,11 +108,11 @@ pub(super) struct Settle<'a> {
 
 impl<'a> Settle<'a> {
     pub fn new(start: u64, levels: Vec<bool>, sink: &'a mut dyn Sink) -> Self {
-        let (told, changes) = (levels.clone(), vec![0; levels.len()]);
+        let (passed_on, changes) = (levels.clone(), vec![0; levels.len()]);
         Self {
             sink,
             now: start,
-            told,
+            passed_on,
             levels,
             touched: Vec::new(),
             changes,
@@ -133,7 +137,7 @@ impl<'a> Settle<'a> {
     /// Moves time on to `at`; a time before the current one is ignored.
     pub fn advance(&mut self, at: u64) -> Result<()> {
         if at > self.now {
-            self.tell()?;
+            self.flush()?;
             self.now = at;
         }
         Ok(())
@@ -149,19 +153,19 @@ impl<'a> Settle<'a> {
         }
     }
 
-    fn tell(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         if !self.begun {
             self.begun = true;
             self.touched.clear();
             self.changes.fill(0);
-            self.told.clone_from(&self.levels);
+            self.passed_on.clone_from(&self.levels);
             return self.sink.begin(self.now, &self.levels);
         }
         for channel in self.touched.drain(..) {
             self.unseen += std::mem::take(&mut self.changes[channel]) / 2;
             let level = self.levels[channel];
-            if self.told[channel] != level {
-                self.told[channel] = level;
+            if self.passed_on[channel] != level {
+                self.passed_on[channel] = level;
                 self.sink.edge(Edge { at: self.now, channel, level })?;
             }
         }
@@ -180,58 +184,8 @@ impl<'a> Settle<'a> {
     /// Ends the capture at `end`. Changes of the current instant are dropped if it is after `end`.
     pub fn end_at(&mut self, end: u64) -> Result<()> {
         if self.now <= end {
-            self.tell()?;
+            self.flush()?;
         }
         self.sink.end(end)
-    }
-}
-
-/// A sink that collects all edges into a [`Capture`].
-pub struct Collect {
-    capture: Capture,
-}
-
-impl Collect {
-    /// Creates a sink for the `wanted` channels, which are indices into the header's channels.
-    pub fn new(header: &Header, wanted: &[usize]) -> Self {
-        let channel = |place: &usize| Channel {
-            name: header.channels[*place].to_owned(),
-            initial: false,
-            edges: Vec::new(),
-        };
-        Self {
-            capture: Capture {
-                source: header.source.to_string(),
-                tick: header.tick,
-                sampling: header.sampling,
-                start: 0,
-                end: 0,
-                channels: wanted.iter().map(channel).collect(),
-            },
-        }
-    }
-
-    pub fn finish(self) -> Capture {
-        self.capture
-    }
-}
-
-impl Sink for Collect {
-    fn begin(&mut self, start: u64, levels: &[bool]) -> Result<()> {
-        self.capture.start = start;
-        for (channel, level) in self.capture.channels.iter_mut().zip(levels) {
-            channel.initial = *level;
-        }
-        Ok(())
-    }
-
-    fn edge(&mut self, edge: Edge) -> Result<()> {
-        self.capture.channels[edge.channel].edges.push(edge.at);
-        Ok(())
-    }
-
-    fn end(&mut self, end: u64) -> Result<()> {
-        self.capture.end = end;
-        Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Turns edges into values: the measures of a channel, and the latency from one edge to another. It
-//! knows edges only, not the request's texts or the answer's units.
+//! Turns edges into values: the measures of a channel, and the latency from one edge to another.
+//! The module knows edges only, not the request's texts or the answer's units.
 
 use super::{flow::Edge, request::Measure, tally::Tally};
 

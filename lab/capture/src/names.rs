@@ -2,6 +2,7 @@
 
 use std::{fmt, iter, ops::Index, sync::Arc};
 
+use anyhow::{Result, bail};
 use chronoscope_units::printable;
 
 /// Names in order. Each is printable, whatever the file holds. A clone shares the memory.
@@ -16,10 +17,12 @@ struct Kept {
 }
 
 impl Names {
+    /// The number of names.
     pub fn len(&self) -> usize {
         self.0.ends.len()
     }
 
+    /// Returns whether there is no name.
     pub fn is_empty(&self) -> bool {
         self.0.ends.is_empty()
     }
@@ -66,6 +69,28 @@ impl fmt::Debug for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
+}
+
+/// Finds the index of a name among others.
+///
+/// # Errors
+/// If no name equals it; the message lists the first sixteen.
+pub fn find<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<usize> {
+    let wanted = printable(name);
+    let Some(place) = names.clone().position(|known| known == wanted) else {
+        let shown: Vec<String> = names.clone().take(16).map(printable).collect();
+        let more = names.count().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        match shown.len() {
+            0 => bail!("there is no channel {}: it has none", printable(name)),
+            _ => bail!(
+                "there is no channel {}: there is {}{more}",
+                printable(name),
+                shown.join(", ")
+            ),
+        }
+    };
+    Ok(place)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Recognises a capture file by its content; a file's name is not trusted. The formats themselves
-//! are read by their own modules.
+//! Recognises a capture file by its content; a file's name is not trusted. The module knows the
+//! first bytes of each format and nothing more of it.
 
 use std::{
     fs::{self, File},
@@ -23,8 +23,8 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     open_sampled(path, None)
 }
 
-/// Opens a capture as [`open`] does. `sampled` is the rate in hertz of a file without one, where the
-/// times of its samples follow from the rate: sigrok's, and a dump without a timescale.
+/// Opens a capture as [`open`] does. `sampled` is the rate in hertz of a file without one, where
+/// the times of its samples follow from the rate: sigrok's, and a dump without a timescale.
 ///
 /// # Errors
 /// As [`open`].

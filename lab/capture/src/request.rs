@@ -1,5 +1,5 @@
-//! The measures that can be requested of a capture: of a channel, or from one edge to another.
-//! Their computation is elsewhere.
+//! The measures that can be requested of a capture: of a channel, or from one edge to another. The
+//! module computes nothing.
 
 use std::{fmt, str::FromStr};
 
@@ -23,9 +23,11 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// All measures, in the order of the help text.
     pub const ALL: [Self; 6] =
         [Self::Width, Self::Low, Self::Period, Self::Jitter, Self::Duty, Self::Edges];
 
+    /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Width => "width",
@@ -37,6 +39,7 @@ impl Measure {
         }
     }
 
+    /// The unit of the figures: `%` for duty, otherwise `ns`.
     pub fn unit(self) -> &'static str {
         if self == Self::Duty { "%" } else { "ns" }
     }
@@ -49,8 +52,9 @@ impl Measure {
 /// The edges of a channel that start or end a latency, written as `rise:D0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// The level after the edge; `None` stands for both edges.
+    /// The level after the edge; `None` means either edge.
     pub level: Option<bool>,
+    /// The name of the channel.
     pub channel: String,
 }
 
@@ -80,12 +84,13 @@ impl fmt::Display for Trigger {
 /// The measures that the user asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The channels to measure. If it is empty and no latency is asked for, all channels.
+    /// The channels to measure; if there are none and no latency, all channels.
     pub channels: Vec<String>,
+    /// The measures of each channel.
     pub measures: Vec<Measure>,
     /// The latency to measure: its start and its end.
     pub latency: Option<(Trigger, Trigger)>,
-    /// The sampling rate in hertz for files that do not state theirs.
+    /// The sampling rate in hertz of files that state none.
     pub sampled: Option<u64>,
 }
 

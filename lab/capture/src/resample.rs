@@ -1,7 +1,8 @@
 //! The virtual analyser: resamples exact edges at a fixed rate, as a real analyser would have seen
-//! them. It knows edges only, not the measures made of them.
+//! them. The module knows edges, and no measures.
 //!
-//! It samples all channels at once, once a period, first `phase` periods after the capture's start.
+//! The analyser samples all channels at once, once a period, first `phase` periods after the
+//! capture's start.
 //! An edge appears at the first sample at or after it, so it is up to one period late, and a width
 //! is off by less than one period either way. A pulse between two samples is not seen; such pulses
 //! are counted.
@@ -62,8 +63,8 @@ impl Resampled {
             }
             Sampling::Unknown => bail!("it was sampled already: only exact edges can be resampled"),
         }
-        let tick =
-            Tick::of_hertz(analyser.hertz).ok_or_else(|| anyhow!("a rate of 0 samples nothing"))?;
+        let tick = Tick::from_hertz(analyser.hertz)
+            .ok_or_else(|| anyhow!("a rate of 0 samples nothing"))?;
         let grid = Grid::new(exact.tick, analyser)?;
         let header = Header { tick, sampling: Sampling::At(analyser.hertz), ..exact.clone() };
         Ok(Self { inner, header, grid, unseen: 0 })
@@ -122,13 +123,13 @@ impl Grid {
         Ok(since.checked_sub(self.phase))
     }
 
-    /// The index of the first sample at or after that time.
-    fn seen(self, ticks: u64) -> Result<u64> {
+    /// The index of the first sample at or after a time.
+    fn first(self, ticks: u64) -> Result<u64> {
         let place = self.place(ticks)?.unwrap_or(0);
         u64::try_from(div_ceil(place, self.below)).map_err(|_| too_long())
     }
 
-    /// The index of the last sample at or before that time.
+    /// The index of the last sample at or before a time.
     fn last(self, ticks: u64) -> Result<u64> {
         let place = self.place(ticks)?.ok_or_else(|| anyhow!("it is shorter than one sample"))?;
         u64::try_from(place / self.below).map_err(|_| too_long())
@@ -161,7 +162,7 @@ impl Sink for Samples<'_> {
     }
 
     fn edge(&mut self, edge: Edge) -> Result<()> {
-        self.settle.advance(self.grid.seen(edge.at - self.start)?)?;
+        self.settle.advance(self.grid.first(edge.at - self.start)?)?;
         self.settle.set(edge.channel, edge.level);
         Ok(())
     }
@@ -170,85 +171,5 @@ impl Sink for Samples<'_> {
         let last = self.grid.last(end - self.start)?;
         // No edge follows the last sample.
         self.settle.end_at(last)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Capture, Channel};
-
-    fn capture(hertz: u64, end: u64, edges: &[u64]) -> Capture {
-        Capture {
-            source: "made up".to_owned(),
-            tick: Tick::of_hertz(hertz).unwrap(),
-            sampling: Sampling::Exact,
-            start: 0,
-            end,
-            channels: vec![Channel {
-                name: "D0".to_owned(),
-                initial: false,
-                edges: edges.to_vec(),
-            }],
-        }
-    }
-
-    fn seen(capture: &Capture, hertz: u64, phase: f64) -> (Vec<u64>, u64) {
-        let seen = capture.resample(Analyser::new(hertz, phase).unwrap()).unwrap();
-        assert_eq!(
-            (seen.tick, seen.sampling),
-            (Tick::of_hertz(hertz).unwrap(), Sampling::At(hertz))
-        );
-        (seen.channels[0].edges.clone(), seen.end)
-    }
-
-    #[test]
-    fn an_edge_is_seen_by_the_next_sample() {
-        // Samples stand at 0, 500, 1000 ns …, with a phase of 0.25 each 125 ns later.
-        let exact = capture(1_000_000_000, 10_000, &[500, 7_001, 8_100, 8_600]);
-        assert_eq!(seen(&exact, 2_000_000, 0.0), (vec![1, 15, 17, 18], 20));
-        assert_eq!(seen(&exact, 2_000_000, 0.25), (vec![1, 14, 16, 17], 19));
-        // A clock that is no multiple of the sampling rate: 8.4 cycles a sample.
-        assert_eq!(
-            seen(&capture(84_000_000, 90, &[8, 9, 42, 84]), 10_000_000, 0.0),
-            (vec![1, 2, 5, 10], 10)
-        );
-    }
-
-    #[test]
-    fn what_is_shorter_than_a_sample_may_not_be_seen() {
-        let exact = capture(1_000_000_000, 3_000, &[1_100, 1_200, 1_900, 2_100]);
-        let mut source = Resampled::new(
-            Box::new(exact.clone().into_source()),
-            Analyser::new(2_000_000, 0.0).unwrap(),
-        )
-        .unwrap();
-        assert_eq!(Capture::collect(&mut source).unwrap().channels[0].edges, [4, 5]);
-        assert_eq!(source.unseen(), 1);
-        // An edge after the last sample is not seen; one before the first sample sets the initial
-        // level.
-        assert_eq!(
-            seen(&capture(1_000_000_000, 1_900, &[100, 1_800]), 1_000_000, 0.5),
-            (vec![], 1)
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_resampled_is_told() {
-        let exact = capture(1_000_000_000, 100, &[]);
-        let why = |capture: &Capture| {
-            let analyser = Analyser::new(2_000_000, 0.5).unwrap();
-            capture.resample(analyser).unwrap_err().to_string()
-        };
-        assert_eq!(why(&exact), "it is shorter than one sample");
-        assert!(
-            why(&Capture { sampling: Sampling::At(24), ..exact })
-                .contains("sampled already, at 24 Hz")
-        );
-        assert!(
-            Analyser::new(1, 1.0).is_err()
-                && Analyser::new(1, -0.1).is_err()
-                && Analyser::new(1, f64::NAN).is_err()
-        );
     }
 }

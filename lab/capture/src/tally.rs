@@ -1,5 +1,5 @@
-//! Exact statistics of values that are mostly equal, such as pulse widths. The meaning and the unit
-//! of a value are the caller's matter.
+//! Exact statistics of values that are mostly equal, such as pulse widths. The module knows neither
+//! the meaning nor the unit of a value.
 //!
 //! An [`Accumulator`] rounds values above 2047 ticks to 0.1 %. Since formats differ in their tick,
 //! a signal would then have a different median in each. A tally counts each different value
@@ -17,6 +17,7 @@ use chronoscope_statistics::{Accumulator, Summary, Worst, quantile_of};
 /// The most different values that are counted exactly. The map then takes about 1 MB.
 const MOST: usize = 1 << 15;
 
+/// The values of one measure of one channel.
 pub(super) struct Tally {
     counts: HashMap<u64, u64, BuildHasherDefault<Spread>>,
     /// The latest value and its count so far: values mostly repeat, and a run spares the map.
@@ -29,6 +30,7 @@ pub(super) struct Tally {
 /// The finished statistics of a tally, in the reported unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statistics {
+    /// The figures; its list of worst values has only the greatest one.
     #[serde(flatten)]
     pub summary: Summary,
     /// The greatest value minus the least.

@@ -1,5 +1,5 @@
 //! The exact length of a tick, as a fraction of a second: a cycle at 84 MHz is not a whole number
-//! of any unit of time. Nothing else about a clock is known here.
+//! of any unit of time. The module knows nothing else about a clock.
 
 use std::fmt;
 
@@ -11,9 +11,10 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// The tick of Saleae's files, whose times have no tick of their own; no analyser samples
+    /// One picosecond, the tick of Saleae's files: their times are seconds, and no analyser samples
     /// faster.
     pub const PICOSECOND: Self = Self { numerator: 1, denominator: 1_000_000_000_000 };
+    /// One nanosecond.
     pub const NANOSECOND: Self = Self { numerator: 1, denominator: 1_000_000_000 };
 
     /// Creates a tick of `numerator / denominator` seconds; `None` if either is zero.
@@ -24,7 +25,7 @@ impl Tick {
     }
 
     /// Creates the period of a clock; `None` for 0 Hz.
-    pub fn of_hertz(hertz: u64) -> Option<Self> {
+    pub fn from_hertz(hertz: u64) -> Option<Self> {
         Self::new(1, hertz)
     }
 
@@ -64,15 +65,15 @@ mod tests {
 
     #[test]
     fn the_same_time_is_the_same_number() {
-        let cycle = Tick::of_hertz(84_000_000).unwrap();
+        let cycle = Tick::from_hertz(84_000_000).unwrap();
         assert_eq!(cycle.ns(84), 1_000.0);
         assert_eq!(
-            (Tick::of_hertz(2_000_000).unwrap().ns(13), Tick::PICOSECOND.ns(6_500_000)),
+            (Tick::from_hertz(2_000_000).unwrap().ns(13), Tick::PICOSECOND.ns(6_500_000)),
             (6_500.0, 6_500.0)
         );
         assert_eq!(Tick::PICOSECOND.ns(1_500), 1.5);
         assert_eq!(Tick::new(2, 4), Tick::new(1, 2));
-        assert_eq!(Tick::of_hertz(0), None);
+        assert_eq!(Tick::from_hertz(0), None);
         assert!(Tick::new(u64::MAX, 1).unwrap().ns(u64::MAX) > 1e46, "nothing overflows");
     }
 }

@@ -1,5 +1,5 @@
-//! Splits a text of any length into words, in bounded memory, and counts its lines. The words'
-//! meaning is the format reader's matter.
+//! Splits a text of any length into words, in bounded memory, and counts its lines. The module
+//! knows no meaning of a word.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 
 use chronoscope_units::printable;
 
-/// The longest word in bytes; a longer one is a vector too wide for pins, or no dump.
+/// The longest word in bytes. A longer word is a vector too wide for pins, or the file is no dump.
 const LONGEST: usize = 1 << 16;
 
 /// The most bytes of a word that a message shows.
@@ -40,8 +40,7 @@ impl<R: Read> Words<R> {
 
     /// The latest word, made printable and cut short for a message.
     pub fn shown(&self) -> String {
-        let word = &self.buffer[self.word..self.at];
-        printable(&String::from_utf8_lossy(&word[..word.len().min(SHOWN)]))
+        shown(&self.buffer[self.word..self.at])
     }
 
     /// Returns the next word, or `None` at the end of the text.
@@ -116,6 +115,11 @@ impl<R: Read> Words<R> {
         self.ended = count == 0;
         Ok(count > 0)
     }
+}
+
+/// Makes bytes of a file printable and short enough for a message.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    printable(&String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]))
 }
 
 fn is_space(byte: u8) -> bool {

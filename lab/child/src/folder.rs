@@ -1,4 +1,4 @@
-//! Temporary folders that are removed whatever ends the program.
+//! Temporary folders that are removed however the program ends.
 
 use std::{
     env, fs,
@@ -10,20 +10,20 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::supervisor::{self, Held};
+use crate::supervisor::{self, Supervised};
 
 /// An empty temporary folder; removed with its contents on drop, or by the supervisor when the
 /// program is killed.
 pub struct Folder {
     path: PathBuf,
-    _held: Held,
+    _held: Supervised,
 }
 
 impl Folder {
     /// Creates a folder of a new name in the system's temporary folder.
     ///
     /// # Errors
-    /// The file system refuses the folder; the message has the path.
+    /// If the file system refuses the folder; the message has the path.
     pub fn new() -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {
@@ -43,7 +43,7 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// The contents of a file in the folder.
+    /// Reads the contents of a file in the folder.
     ///
     /// # Errors
     /// If the file cannot be read or is not UTF-8.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
 
 mod file_size;
 mod folder;
@@ -11,4 +12,4 @@ pub mod supervisor;
 pub use file_size::fail_beyond_the_limit;
 pub use folder::Folder;
 pub use limit::Limit;
-pub use run::{Expired, GRACE, output, output_and_tell, run, run_to_an_end, run_with_input};
+pub use run::{Expired, GRACE, output, output_with_lines, run, run_to_an_end, run_with_input};

@@ -1,4 +1,4 @@
-//! How long a child may take, on the wall's clock and on the processor's.
+//! Limits of a child's duration, in wall time and in processor time. The module ends no process.
 
 use std::{
     fs,
@@ -7,13 +7,13 @@ use std::{
 
 use rustix::{param::clock_ticks_per_second, process::Pid};
 
-/// How long a child may take before the watchdog ends it.
+/// The duration after which the watchdog ends a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The limit in wall time.
     pub wall: Duration,
-    /// The limit in processor time of the child's first process. An emulator uses it in proportion
-    /// to the instructions that it executes, however busy the host is.
+    /// The limit in processor time of the child's first process. An emulator uses processor time in
+    /// proportion to the instructions that it executes, however busy the host is.
     pub work: Option<Duration>,
 }
 
@@ -29,12 +29,12 @@ impl Limit {
     /// dead one uses no processor time.
     const PATIENCE: u32 = 20;
 
-    /// No limit that a program could reach: a year.
+    /// A year of wall time, which no program reaches.
     pub const ENDLESS: Self = Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None };
 
-    /// A limit for an emulator or a simulator: `work` of processor time, and a generous one on the
-    /// wall's clock for an emulator that hangs without using any.
-    pub fn of_work(work: Duration) -> Self {
+    /// Creates a limit for an emulator or a simulator: `work` of processor time, and a multiple of
+    /// `work` in wall time, for an emulator that hangs without using the processor.
+    pub fn for_work(work: Duration) -> Self {
         Self { wall: work.saturating_mul(Self::PATIENCE), work: Some(work) }
     }
 
@@ -47,14 +47,14 @@ impl Limit {
     }
 }
 
-/// How often the processor time is read.
+/// The interval between two readings of the processor time.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A limit that has begun.
 pub(crate) struct Deadline {
     limit: Limit,
     start: Instant,
-    /// When the processor time was last read: that takes a system call or three.
+    /// The time of the latest reading of the processor time, which takes up to three system calls.
     looked: Instant,
 }
 
@@ -64,8 +64,8 @@ impl Deadline {
         Self { limit, start, looked: start }
     }
 
-    /// Names the time that has run out, if any has. Cheap enough to be asked for every piece of
-    /// output.
+    /// Returns the limit that has passed, in words, if one has. Cheap enough for a call at every
+    /// piece of output.
     pub(crate) fn exceeded(&mut self, child: Pid) -> Option<String> {
         if self.start.elapsed() >= self.limit.wall {
             return Some(format!("{} s", self.limit.wall.as_secs()));
@@ -109,7 +109,7 @@ mod tests {
     fn sleep_is_no_work() {
         let mut child = Command::new("sleep").arg("30").spawn().unwrap();
         let pid = Pid::from_child(&child);
-        let mut deadline = Deadline::new(Limit::of_work(Duration::from_millis(100)));
+        let mut deadline = Deadline::new(Limit::for_work(Duration::from_millis(100)));
         std::thread::sleep(2 * LOOK);
         assert_eq!(deadline.exceeded(pid), None);
         assert!(processor_time(pid).unwrap() < Duration::from_millis(100));

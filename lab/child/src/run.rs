@@ -1,9 +1,7 @@
 //! Runs a program as a child process: passes on its output, bounds its time, and leaves none of its
-//! processes behind. It knows nothing of the output's meaning.
+//! processes behind. The module knows no meaning of the output.
 
 use std::{
-    error::Error,
-    fmt,
     io::{BufRead as _, BufReader, Read},
     os::{fd::AsFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus, Output, Stdio},
@@ -23,7 +21,7 @@ use chronoscope_units::printable;
 use crate::{
     limit::{Deadline, Limit},
     spawn::spawn,
-    supervisor::{self, Held},
+    supervisor::{self, Supervised},
 };
 
 /// Runs `command` and passes its standard output to `sink` in pieces, until it ends; `name` is its
@@ -79,7 +77,7 @@ pub fn run_to_an_end(
     run_patiently(command.stdin(Stdio::null()), patience, sink).map(|_| ())
 }
 
-/// Runs `command`, until it ends or `patience` does; returns the end of its standard error.
+/// Runs `command` until it ends or `patience` runs out; returns the end of its standard error.
 fn run_patiently(
     command: &mut Command,
     mut patience: Patience<'_>,
@@ -114,24 +112,29 @@ fn run_patiently(
 /// true. Standard input is empty.
 ///
 /// # Errors
-/// If the program cannot be started or is stopped. How it ended is in the result.
+/// If the program cannot be started or is stopped. A failing exit status is no error: the result
+/// has the status.
 pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output> {
-    output_and_tell(command, stop, |_| ())
+    output_with_lines(command, stop, |_| ())
 }
 
-/// Runs `command` as [`output`] does, and passes each line of its standard error to `tell` as it
-/// comes, without its end.
+/// Runs `command` as [`output`] does, and passes each line of its standard error to `each_line` as
+/// soon as it is complete, without the line's end.
 ///
 /// # Errors
 /// As [`output`].
-pub fn output_and_tell(command: &mut Command, stop: &AtomicBool, tell: fn(&str)) -> Result<Output> {
+pub fn output_with_lines(
+    command: &mut Command,
+    stop: &AtomicBool,
+    each_line: fn(&str),
+) -> Result<Output> {
     let name = command.get_program().display().to_string();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = spawn(command).with_context(|| format!("cannot start {name}"))?;
     let mut running = Running::new(child);
     let (mut stdout, mut stderr) = (running.child.stdout.take(), running.child.stderr.take());
     // One thread a pipe: both may fill.
-    let stderr = thread::spawn(move || read_lines(stderr.as_mut(), tell));
+    let stderr = thread::spawn(move || read_lines(stderr.as_mut(), each_line));
     let stdout_reader = thread::spawn(move || read_all(stdout.as_mut()));
     let deadline = Deadline::new(Limit::ENDLESS);
     let mut patience = Patience { name: &name, deadline, stop, grace: None, expired: None };
@@ -149,7 +152,7 @@ fn read_all(pipe: Option<&mut impl Read>) -> Vec<u8> {
     bytes
 }
 
-fn read_lines(pipe: Option<&mut impl Read>, tell: fn(&str)) -> Vec<u8> {
+fn read_lines(pipe: Option<&mut impl Read>, each_line: fn(&str)) -> Vec<u8> {
     let mut bytes = Vec::new();
     let Some(mut reader) = pipe.map(BufReader::new) else { return bytes };
     loop {
@@ -158,7 +161,7 @@ fn read_lines(pipe: Option<&mut impl Read>, tell: fn(&str)) -> Vec<u8> {
         if !matches!(reader.read_until(b'\n', &mut bytes), Ok(1..)) {
             return bytes;
         }
-        tell(String::from_utf8_lossy(&bytes[start..]).trim_end());
+        each_line(String::from_utf8_lossy(&bytes[start..]).trim_end());
     }
 }
 
@@ -169,37 +172,29 @@ struct Patience<'a> {
     stop: &'a AtomicBool,
     /// `None` if the program is killed at once when it is stopped.
     grace: Option<Grace>,
-    /// The program has reached its deadline.
+    /// The error of a program that has reached its deadline.
     expired: Option<Expired>,
 }
 
-/// A program has taken longer than it may.
-#[derive(Clone, Debug)]
+/// The error of a program that reached its limit.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the watchdog ended {name} after {taken}: it hung, or the machine is very slow")]
 pub struct Expired {
     name: String,
     taken: String,
 }
 
-impl fmt::Display for Expired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, taken } = self;
-        write!(f, "the watchdog ended {name} after {taken}: it hung, or the machine is very slow")
-    }
-}
-
-impl Error for Expired {}
-
-/// The time that a program has to end by itself after it was asked to.
+/// The time that a program has to end by itself after SIGTERM.
 pub const GRACE: Duration = Duration::from_secs(10);
 
-/// Asks a program to end before it is killed.
+/// The grace of a program that gets SIGTERM before it is killed.
 struct Grace {
-    /// When the program was asked.
+    /// The time of SIGTERM.
     asked: Option<Instant>,
 }
 
 impl Grace {
-    /// Asks the program to end, once. Returns whether its time is over.
+    /// Sends SIGTERM at the first call. Returns whether [`GRACE`] has passed since.
     fn is_over(&mut self, child: Pid) -> bool {
         let asked = self.asked.get_or_insert_with(|| {
             // A program that has ended needs no signal.
@@ -212,7 +207,7 @@ impl Grace {
 
 impl Patience<'_> {
     /// # Errors
-    /// If the run is to be stopped, or `child` has taken longer than it may.
+    /// If the run is stopped or `child` has reached its limit, and there is no grace left.
     fn check(&mut self, child: Pid) -> Result<()> {
         if self.stop.load(Ordering::Relaxed)
             && self.grace.as_mut().is_none_or(|grace| grace.is_over(child))
@@ -234,7 +229,7 @@ impl Patience<'_> {
 struct Running {
     child: Child,
     /// Kills the group when this process is killed; `None` once the group has ended.
-    held: Option<Held>,
+    held: Option<Supervised>,
 }
 
 impl Running {
@@ -314,7 +309,7 @@ impl Running {
     fn end(&mut self) -> Result<ExitStatus> {
         // After a normal end no process is left to kill.
         let _ = kill_process_group(self.group(), Signal::KILL);
-        // Before the process is waited for: after that its number may be another group's.
+        // Released before `wait`, which frees the number for another group.
         self.held = None;
         Ok(self.child.wait()?)
     }
@@ -423,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_whole_and_the_status_is_told() {
+    fn output_is_whole_and_has_the_status() {
         let stop = AtomicBool::new(false);
         let script = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2; exit 3";
         let output = output(&mut shell(script), &stop).unwrap();
@@ -432,17 +427,17 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_standard_error_are_told_as_they_come() {
-        static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    fn lines_of_standard_error_are_passed_on_as_they_come() {
+        static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
         static STOP: AtomicBool = AtomicBool::new(false);
-        // The shell goes on only when the second line has been told.
+        // The shell never ends: only the callback for the second line stops the call.
         let mut shell = shell("echo out; echo one >&2; printf 'two\\nthr' >&2; sleep 1000");
-        let stopped = output_and_tell(&mut shell, &STOP, |line| {
-            TOLD.lock().unwrap().push(line.to_owned());
+        let stopped = output_with_lines(&mut shell, &STOP, |line| {
+            LINES.lock().unwrap().push(line.to_owned());
             STOP.store(line == "two", Ordering::Relaxed);
         });
         assert_eq!(stopped.unwrap_err().to_string(), "interrupted");
-        assert_eq!(TOLD.lock().unwrap()[..2], ["one", "two"]);
+        assert_eq!(LINES.lock().unwrap()[..2], ["one", "two"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Starts children from one thread that lives as long as the process, with the parent-death signal
-//! set.
+//! Starts children with the parent-death signal set. One thread, which lives as long as the
+//! process, starts them all: the signal fires when the thread that started the child ends
+//! (prctl(2)).
 //!
 //! # Soundness
 //! `pre_exec` runs its closure in the forked child, where only async-signal-safe calls are allowed:
@@ -19,10 +20,11 @@ use std::{
 
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
+/// A command to start, and the channel on which it returns together with the child.
 type Request = (Command, Sender<(Command, io::Result<Child>)>);
 
-/// Starts `command` in a process group of its own; it is killed when this process ends. A Ctrl-C
-/// on the terminal reaches only this process.
+/// Starts `command` in a process group of its own and returns the child. The child is killed when
+/// this process ends. A Ctrl-C on the terminal reaches only this process, and not the child.
 ///
 /// # Errors
 /// The errors of [`Command::spawn`].

@@ -6,9 +6,9 @@
 //!    ✗ killed: the pipe closes ─────► kills the groups, removes the folders, ends
 //! ```
 //!
-//! The supervisor has a process group of its own and ignores the signals that end programs by hand,
-//! so that a signal to the program's group, or to both groups, does not end it. It is started with
-//! the first group or folder. It holds no file of the program's but the pipe.
+//! The supervisor has a process group of its own and ignores SIGINT, SIGTERM and SIGHUP, so that a
+//! signal to the program's group, or to both groups, does not end it. The first group or folder
+//! starts it. The supervisor keeps no file of the program open but the pipe.
 
 use std::{
     collections::BTreeSet,
@@ -26,10 +26,12 @@ use serde::{Deserialize, Serialize};
 /// A resource that the supervisor ends or removes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Thing {
+enum Resource {
     /// A process group, by its number.
     Group(i32),
+    /// A file, by its absolute path.
     File(PathBuf),
+    /// A folder with its contents, by its absolute path.
     Folder(PathBuf),
 }
 
@@ -37,8 +39,8 @@ enum Thing {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Hold(Thing),
-    Release(Thing),
+    Hold(Resource),
+    Release(Resource),
 }
 
 /// The arguments that make this program call [`serve`], once [`enable`] was called.
@@ -50,50 +52,52 @@ pub fn enable(arguments: &'static [&'static str]) {
     let _ = ARGUMENTS.set(arguments);
 }
 
-/// Something that the supervisor ends or removes while this value lives.
+/// A registration: while this value lives, the supervisor ends or removes the resource when the
+/// program is killed.
 #[derive(Debug)]
-pub struct Held(Option<Thing>);
+pub struct Supervised(Option<Resource>);
 
-/// Has the supervisor kill the process group when this process is killed.
-pub(crate) fn hold_group(group: Pid) -> Held {
-    hold(Thing::Group(group.as_raw_pid()))
+/// Registers a process group, which the supervisor kills when this process is killed.
+pub(crate) fn hold_group(group: Pid) -> Supervised {
+    hold(Resource::Group(group.as_raw_pid()))
 }
 
-/// Has the supervisor remove `folder`, with its contents, when this process is killed.
-pub fn hold_folder(folder: &Path) -> Held {
-    // A relative path would mean another folder once the program changes its own.
-    std::path::absolute(folder).map_or(Held(None), |path| hold(Thing::Folder(path)))
+/// Registers `folder`, which the supervisor removes with its contents when this process is killed.
+pub fn hold_folder(folder: &Path) -> Supervised {
+    // A relative path would mean another folder after a change of the working directory.
+    std::path::absolute(folder).map_or(Supervised(None), |path| hold(Resource::Folder(path)))
 }
 
-/// Has the supervisor remove the file at `path`, if there is one, when this process is killed.
-pub fn hold_file(path: &Path) -> Held {
-    std::path::absolute(path).map_or(Held(None), |path| hold(Thing::File(path)))
+/// Registers the file at `path`, which the supervisor removes, if it exists, when this process is
+/// killed.
+pub fn hold_file(path: &Path) -> Supervised {
+    std::path::absolute(path).map_or(Supervised(None), |path| hold(Resource::File(path)))
 }
 
-fn hold(thing: Thing) -> Held {
-    tell(&Line::Hold(thing.clone()));
-    Held(Some(thing))
+fn hold(resource: Resource) -> Supervised {
+    send(&Line::Hold(resource.clone()));
+    Supervised(Some(resource))
 }
 
-impl Drop for Held {
+impl Drop for Supervised {
     fn drop(&mut self) {
-        if let Some(thing) = self.0.take() {
-            tell(&Line::Release(thing));
+        if let Some(resource) = self.0.take() {
+            send(&Line::Release(resource));
         }
     }
 }
 
-/// Writes a line to the supervisor, which is started first if it is not running. Does nothing if it
+/// Writes a line to the supervisor, and starts the supervisor at the first call. Does nothing if it
 /// cannot be started.
-fn tell(line: &Line) {
+fn send(line: &Line) {
     static PIPE: OnceLock<Option<Mutex<ChildStdin>>> = OnceLock::new();
     let Some(arguments) = ARGUMENTS.get() else { return };
     let Some(pipe) = PIPE.get_or_init(|| start(arguments).map(Mutex::new)) else { return };
     let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
     if let Ok(mut text) = serde_json::to_vec(line) {
         text.push(b'\n');
-        // One write, so that a kill leaves a whole line or none. A supervisor that is gone cannot
-        // be helped.
+        // One write, so that a kill leaves a whole line or none. The error of a supervisor that has
+        // ended has no remedy.
         let _ = pipe.write_all(&text);
     }
 }
@@ -106,19 +110,18 @@ fn start(arguments: &[&str]) -> Option<ChildStdin> {
     command.current_dir("/").spawn().ok()?.stdin.take()
 }
 
-/// The supervisor's whole life: reads lines from standard input until it closes, then kills the
-/// groups and removes the folders that are still held.
-///
-/// Lines that do not parse are left out: the last one may have been cut.
+/// Runs the supervisor: reads lines from standard input until it closes, then kills the registered
+/// groups and removes the registered folders. Lines that do not parse are left out, since the last
+/// one may be incomplete.
 pub fn serve() {
-    // What ends programs by hand must not end this one before its work is done.
+    // Ignores the signals: the work begins only when the program has ended.
     let _ = ctrlc::set_handler(|| {});
     let mut held = BTreeSet::new();
     for line in stdin().lock().lines() {
         let Ok(line) = line else { break };
         match serde_json::from_str(&line) {
-            Ok(Line::Hold(thing)) => drop(held.insert(thing)),
-            Ok(Line::Release(thing)) => drop(held.remove(&thing)),
+            Ok(Line::Hold(resource)) => drop(held.insert(resource)),
+            Ok(Line::Release(resource)) => drop(held.remove(&resource)),
             Err(_) => {}
         }
     }
@@ -126,16 +129,16 @@ pub fn serve() {
     held.iter().for_each(end);
 }
 
-fn end(thing: &Thing) {
-    match thing {
-        Thing::Group(group) => {
-            // A group of one's own is never 0 or 1: those would mean others.
+fn end(resource: &Resource) {
+    match resource {
+        Resource::Group(group) => {
+            // The number of a child's group is never 0 or 1, which mean other processes.
             if let Some(group) = Some(*group).filter(|&group| group > 1).and_then(Pid::from_raw) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
         }
-        Thing::File(path) => drop(fs::remove_file(path)),
-        Thing::Folder(path) => {
+        Resource::File(path) => drop(fs::remove_file(path)),
+        Resource::Folder(path) => {
             // A writer that dies just now may add a file behind the removal.
             for _ in 0..10 {
                 match fs::remove_dir_all(path) {
@@ -155,28 +158,30 @@ mod tests {
 
     #[test]
     fn lines_are_read_back_and_groups_come_first() {
-        let things = [Thing::Folder("/tmp/a\nb".into()), Thing::Group(77)];
-        let lines: Vec<String> = things
+        let resources = [Resource::Folder("/tmp/a\nb".into()), Resource::Group(77)];
+        let lines: Vec<String> = resources
             .iter()
-            .map(|thing| serde_json::to_string(&Line::Hold(thing.clone())).unwrap())
+            .map(|resource| serde_json::to_string(&Line::Hold(resource.clone())).unwrap())
             .collect();
         assert!(lines.iter().all(|line| !line.contains('\n')), "{lines:?}");
         let mut read = BTreeSet::new();
         for line in &lines {
-            let Line::Hold(thing) = serde_json::from_str(line).unwrap() else { panic!("{line}") };
-            read.insert(thing);
+            let Line::Hold(resource) = serde_json::from_str(line).unwrap() else {
+                panic!("{line}")
+            };
+            read.insert(resource);
         }
-        assert_eq!(read.first(), Some(&Thing::Group(77)));
+        assert_eq!(read.first(), Some(&Resource::Group(77)));
     }
 
     #[test]
-    fn folders_end_and_strange_groups_do_nobody_harm() {
+    fn folders_are_removed_and_odd_groups_are_ignored() {
         let path = env::temp_dir().join(format!("chronoscope-supervised-{}", std::process::id()));
         fs::create_dir_all(path.join("deep")).unwrap();
-        end(&Thing::Folder(path.clone()));
+        end(&Resource::Folder(path.clone()));
         assert!(!path.exists());
         for group in [-1, 0, 1] {
-            end(&Thing::Group(group));
+            end(&Resource::Group(group));
         }
     }
 }

@@ -1,14 +1,29 @@
-//! The rules by which the answer to a study's question is written. A study's file has them, and a
-//! run keeps them, so that a stored run can be answered without the file.
+//! The rules for the answer to a study's question. A study's file has them, and a run keeps them,
+//! so that a stored run can be answered without the file. The module writes no answer.
 //!
-//! Keys that a type here does not have are passed over, since a newer program may have written the
-//! run. The reader of studies refuses them.
+//! Unknown keys are ignored, since a newer program may have written the run. The reader of studies
+//! refuses them.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
 use chronoscope_units::{OneLine, parse_time};
 use serde::{Deserialize, Deserializer, Serialize};
+
+/// The reason why a sentence of an answer cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// A sentence names a value that the rules do not have.
+    #[error("`{sentence}`: the answer has no value `{name}`")]
+    NoValue {
+        /// The sentence.
+        sentence: OneLine,
+        /// The name.
+        name: String,
+    },
+    /// A condition has no `<`, `>` or `=`.
+    #[error("`{0}` is no condition: write `NAME > BOUND`, `NAME < BOUND` or `NAME = NAME`")]
+    NotACondition(String),
+}
 
 /// The rules for the answer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -16,6 +31,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Answering {
     /// The study's question, shorter than its title.
     pub question: OneLine,
+    /// The form of the rows.
     pub layout: Layout,
     /// The kernel whose limits and wins the title of a ranking counts; the best one if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -26,7 +42,7 @@ pub struct Answering {
     /// The machine whose cases are ranked; all if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub machine: OneLine,
-    /// A machine whose figures stand in a table beside the ranking, and are not ranked.
+    /// A machine whose figures are shown in a table of their own, and not ranked.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub beside: OneLine,
     /// The rows of the answer, in order; chosen from the cases if there are none.
@@ -73,7 +89,7 @@ pub enum Layout {
     Peers,
 }
 
-/// Figures of a run: those of the cases that fit, in the words of an answer.
+/// A choice of figures of a run, by experiment, target and parameters, in the words of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Pick {
@@ -82,6 +98,7 @@ pub struct Pick {
     /// The word above or beside rows that follow each other; may be empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub group: OneLine,
+    /// The experiment of the cases.
     pub experiment: OneLine,
     /// The target, or the kernel; any if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -101,7 +118,7 @@ pub struct Pick {
     /// The row is a contrast to the others, such as an ordinary task among real-time ones.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub contrast: bool,
-    /// The words with which a title names the subject's cost in this row; empty if it does not.
+    /// The words for the subject's cost in this row, for a title; empty if the title has none.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub cost: OneLine,
 }
@@ -134,6 +151,7 @@ pub struct Stack {
     /// A sentence below the heading.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub note: OneLine,
+    /// The bars, in order.
     #[serde(rename = "bar")]
     pub bars: Vec<Bar>,
 }
@@ -142,6 +160,7 @@ pub struct Stack {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Bar {
+    /// The words beside the bar.
     pub name: OneLine,
     /// The figures are published ones, of the machine whose description starts with this text;
     /// measured ones if empty.
@@ -160,11 +179,12 @@ pub struct Sentence {
     /// The conditions, as `ordinary p99 > 1 ms`: each must hold in every repetition.
     #[serde(rename = "if", skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<OneLine>,
+    /// The sentence.
     pub text: OneLine,
 }
 
 impl Answering {
-    /// The value of this name, and the statistic that follows the name after a space.
+    /// Returns the value with this name, and the statistic that follows the name after a space.
     pub fn value<'a>(&'a self, name: &'a str) -> Option<(&'a Pick, &'a str)> {
         let named = |name: &str| self.values.iter().find(|pick| *pick.name == *name);
         named(name).map(|pick| (pick, "")).or_else(|| {
@@ -176,12 +196,15 @@ impl Answering {
     /// Checks that all sentences can be read, and name values that the rules have.
     ///
     /// # Errors
-    /// A condition cannot be read, or a name is unknown.
-    pub fn check(&self) -> Result<()> {
+    /// If a condition cannot be read, or a name is unknown.
+    pub fn check(&self) -> Result<(), AnswerError> {
         for sentence in self.title.iter().chain(&self.also).chain(&self.next) {
             let known = |name: &str| match self.value(name) {
                 Some(_) => Ok(()),
-                None => bail!("`{}`: the answer has no value `{name}`", sentence.text),
+                None => Err(AnswerError::NoValue {
+                    sentence: sentence.text.clone(),
+                    name: name.to_owned(),
+                }),
             };
             for condition in &sentence.conditions {
                 let condition = Condition::parse(condition)?;
@@ -200,8 +223,10 @@ impl Answering {
 
 /// A condition of a sentence, as `ordinary p99 > 1 ms` or `slow = fast`.
 pub struct Condition<'a> {
+    /// The name of the value on the left side, perhaps with a statistic.
     pub value: &'a str,
     sign: char,
+    /// The right side.
     pub bound: Bound<'a>,
 }
 
@@ -220,13 +245,10 @@ impl<'a> Condition<'a> {
     /// Reads a condition.
     ///
     /// # Errors
-    /// It has no `<`, `>` or `=`.
-    pub fn parse(text: &'a str) -> Result<Self> {
-        let Some(at) = text.find(['<', '>', '=']) else {
-            bail!(
-                "`{text}` is no condition: write `NAME > BOUND`, `NAME < BOUND` or `NAME = NAME`"
-            );
-        };
+    /// If the text has no `<`, `>` or `=`.
+    pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
+        let at = text.find(['<', '>', '=']);
+        let at = at.ok_or_else(|| AnswerError::NotACondition(text.to_owned()))?;
         let bound = text[at + 1..].trim();
         let number = bound.parse().or_else(|_| parse_time(bound));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The circumstances of a run: time, machine and program.
+//! The circumstances of a run: time, machine and program. The module collects none of them.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,19 @@ use serde::{Deserialize, Serialize};
 pub struct Context {
     /// The start of the run in UTC, as `2026-01-31T12:00:00Z`.
     pub date: OneLine,
-    /// The duration of the run.
+    /// The duration of the run, in seconds.
     pub seconds: f64,
     /// The sum of the times of all cases' repetitions, without their set-up. Cases that run side by
     /// side make it exceed `seconds`. `None` in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case_seconds: Option<f64>,
+    /// The host's name.
     pub host: OneLine,
     /// The name, release and version of the host's kernel.
     pub system: OneLine,
+    /// The model of the processor.
     pub processor: OneLine,
+    /// The number of processors.
     pub processors: usize,
     /// The processors' clock rate at the start; `None` if the system does not report it.
     #[serde(default)]
@@ -35,9 +38,10 @@ pub struct Context {
     /// the SHA-256 of its machine id. Empty if there is none.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub machine: OneLine,
-    /// The user's labels, and those of the CI system.
+    /// The labels of the user and of the CI system.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<OneLine, OneLine>,
+    /// The program with its version, as `chronoscope 0.1.0`.
     pub program: OneLine,
     /// The commit that the program was built from; empty if it is unknown.
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -50,7 +54,7 @@ pub struct Context {
     /// The doctor's findings at the start, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doctor: Vec<OneLine>,
-    /// The run was ended early. All repetitions in it are complete.
+    /// `true` if the run was ended early. All its repetitions are complete.
     pub interrupted: bool,
     /// The shard of a plan that the run is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The cycles of a case by function.
+//! The cycles of a case by function. The module computes none.
 
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,9 @@ pub struct Cycles {
 /// instructions count for the later one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spent {
+    /// The name of the function.
     pub name: OneLine,
+    /// The cycles in all windows.
     pub cycles: u64,
     /// The number of retired instructions.
     pub retired: u64,

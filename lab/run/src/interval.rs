@@ -1,4 +1,5 @@
-//! Intervals and limits of a case's series, from its repetitions.
+//! Intervals and limits of a case's series, from its repetitions. The module knows the form of a
+//! run and calls the statistics.
 
 use chronoscope_statistics::{Basis, Interval, MissRate, UpperLimits, median_interval};
 
@@ -17,9 +18,10 @@ impl CaseResult {
             && !CONNECTED.iter().any(|name| machine.starts_with(name))
     }
 
-    /// Sets the interval of each series' median, and the limits of its percentiles where they have
-    /// none from samples. A deterministic target has no limits: its samples are no random ones. For
-    /// the same reason its rate of misses has no bound, nor where misses may come in bursts.
+    /// Sets the interval of each series' median, and the limits of percentiles that have none from
+    /// samples. A deterministic target has no limits, since its samples are not random. For the
+    /// same reason its rate of misses has no bound; neither has a rate whose misses may come in
+    /// bursts.
     pub fn find_intervals(&mut self) {
         let is_deterministic = self.is_deterministic();
         for series in &mut self.series {
@@ -36,8 +38,8 @@ impl CaseResult {
 }
 
 impl SeriesResult {
-    /// The interval of the median over repetitions. It always contains the median of all samples,
-    /// which can lie outside the interval of repetitions that differ in kind.
+    /// Returns the interval of the median over repetitions, widened to contain the median of all
+    /// samples, which differs where repetitions differ in kind.
     fn interval(&self, is_deterministic: bool) -> (Option<Interval>, Basis) {
         let medians: Vec<f64> = self.by_repetition.iter().map(|one| one.p50).collect();
         if let [first, rest @ ..] = medians.as_slice()

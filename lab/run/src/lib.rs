@@ -1,19 +1,24 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Two identical runs differ in their [`Context`] only.
+//! Repeating a deterministic run changes its [`Context`] only.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
-mod agreement;
 pub mod answer;
 mod case;
+pub mod compared;
 mod context;
 mod cycles;
+pub mod history;
 mod interval;
+pub mod judge;
+pub mod label;
 pub mod limit;
 mod lookup;
 pub mod names;
 mod peer;
+mod precision;
 mod published;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -30,39 +35,42 @@ mod words;
 use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
-pub use agreement::{Agreement, Alternation};
 pub use answer::Answering;
 pub use case::{CaseResult, Clock};
 pub use context::{Context, Shard};
 pub use cycles::{Cycles, Spent};
+pub use label::Label;
 pub use limit::{Limit, Quantity};
 pub use lookup::statistics;
 pub use peer::{Paired, PeerResult, Ratio};
+pub use precision::{Alternation, Precision};
 pub use published::{Instrument, Published};
 pub use schema::json_schema;
 pub use series::{EvidenceResult, FigureResult, Repetition, SeriesResult, Soak};
 pub use statistic::{STATISTICS, Statistic};
-pub use target::Target;
+pub use target::{Target, TargetError};
 pub use verdict::{Status, Verdict};
 pub use words::{Domain, Role, Unit};
 
-/// The version of this form.
+/// The version of the form that this crate writes.
 pub const SCHEMA: u32 = 2;
 
-/// The versions of the form that can be read, as messages list them.
+/// The versions of the form that this crate reads, as messages list them.
 pub const READABLE: &str = "1 and 2";
 
-/// Returns whether a run of this version of the form can be read; [`Run::upgrade`] makes an older
-/// one today's.
+/// Returns whether a run of this version of the form can be read; [`Run::upgrade`] brings it to
+/// [`SCHEMA`].
 pub const fn is_readable(schema: u32) -> bool {
     1 <= schema && schema <= SCHEMA
 }
 
-/// A run: the results of a study, or of cases given on the command line. One that was read may be
-/// of an older version of the form; see [`Run::upgrade`].
+/// A run: the results of a study, or of cases given on the command line. A run from a file may have
+/// an older version of the form; see [`Run::upgrade`].
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Run {
+    /// The version of the form.
     pub schema: u32,
+    /// The time, the machine and the program.
     pub context: Context,
     /// The study's name; empty for cases given on the command line.
     pub study: OneLine,
@@ -73,6 +81,7 @@ pub struct Run {
     /// The rules by which the study's question is answered, if the study has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answering: Option<Answering>,
+    /// The results of the cases, in the order of the study.
     pub cases: Vec<CaseResult>,
     /// The results of other tools, measured in pairs with cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,10 +1,30 @@
-//! Limits on statistics, as a study sets them and a run keeps them.
+//! Limits on statistics, as a study sets them and a run keeps them. The module compares no figure
+//! with a limit.
 
-use anyhow::{Result, bail};
-use chronoscope_units::{self as units, OneLine, words::distance};
+use chronoscope_units::{self as units, OneLine, QuantityError, words::distance};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::statistic::{STATISTICS, Statistic};
+
+/// The reason why a limit, or one of its bounds, has no meaning.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LimitError {
+    /// A bound is a text, but no time.
+    #[error(transparent)]
+    Text(#[from] QuantityError),
+    /// A bound is infinite or not a number.
+    #[error("`{0}` is no quantity")]
+    NotFinite(f64),
+    /// The limit has no bound.
+    #[error("the limit on `{0}` has no bound: write at-most or at-least")]
+    NoBound(OneLine),
+    /// The bounds exclude each other.
+    #[error("nothing keeps the limits on `{0}`")]
+    Excluding(OneLine),
+    /// The statistic needs a deadline, and the case has none.
+    #[error("a limit on `{0}` needs a deadline")]
+    NoDeadline(OneLine),
+}
 
 /// Reads the name of a statistic or a figure. Names of figures are known to experiments only, so
 /// any name is accepted that does not look like a mistyped statistic.
@@ -13,7 +33,7 @@ use crate::statistic::{STATISTICS, Statistic};
 /// If the name is empty or looks like a mistyped statistic.
 pub fn statistic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OneLine, D::Error> {
     let name = OneLine::deserialize(deserializer)?;
-    if Statistic::named(&name).is_some() {
+    if Statistic::find(&name).is_some() {
         return Ok(name);
     }
     let lower = name.to_lowercase();
@@ -44,8 +64,10 @@ pub struct Limit {
     /// The name of the limited series; all measured series if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<OneLine>,
+    /// The largest value that keeps the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Quantity>,
+    /// The smallest value that keeps the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Quantity>,
 }
@@ -63,12 +85,12 @@ enum NumberOrText {
 }
 
 impl TryFrom<NumberOrText> for Quantity {
-    type Error = anyhow::Error;
+    type Error = LimitError;
 
-    fn try_from(value: NumberOrText) -> Result<Self> {
+    fn try_from(value: NumberOrText) -> Result<Self, LimitError> {
         match value {
             NumberOrText::Number(number) if number.is_finite() => Ok(Self(number)),
-            NumberOrText::Number(number) => bail!("`{number}` is no quantity"),
+            NumberOrText::Number(number) => Err(LimitError::NotFinite(number)),
             NumberOrText::Text(text) => Ok(Self(units::parse_time(&text)?)),
         }
     }
@@ -81,21 +103,19 @@ impl From<Quantity> for f64 {
 }
 
 impl Limit {
-    /// Checks that the limit can be kept and missed; `deadline` is that of the case.
+    /// Checks that the limit can be kept and missed. `deadline` is the deadline of the case.
     ///
     /// # Errors
     /// If there is no bound, the bounds exclude each other, or the statistic needs a deadline.
-    pub fn check(&self, deadline: Option<f64>) -> Result<()> {
-        let name = &self.statistic;
+    pub fn check(&self, deadline: Option<f64>) -> Result<(), LimitError> {
+        let name = self.statistic.clone();
         match (self.at_least, self.at_most) {
-            (None, None) => bail!("the limit on `{name}` has no bound: write at-most or at-least"),
-            (Some(least), Some(most)) if least.0 > most.0 => {
-                bail!("nothing keeps the limits on `{name}`")
-            }
-            _ if Statistic::named(name).is_some_and(|one| one.needs_deadline)
+            (None, None) => Err(LimitError::NoBound(name)),
+            (Some(least), Some(most)) if least.0 > most.0 => Err(LimitError::Excluding(name)),
+            _ if Statistic::find(&name).is_some_and(|one| one.needs_deadline)
                 && deadline.is_none() =>
             {
-                bail!("a limit on `{name}` needs a deadline")
+                Err(LimitError::NoDeadline(name))
             }
             _ => Ok(()),
         }

@@ -1,4 +1,5 @@
-//! Finds statistics and figures of a case by name, for limits and published figures.
+//! Finds statistics and figures of a case by name, for limits and published figures. The module
+//! makes no verdict.
 
 use chronoscope_units::{self as units, OneLine};
 
@@ -41,22 +42,23 @@ impl Limit {
 }
 
 impl Instrument {
-    /// The instrument whose series a figure is compared with: the timer instead of the pin if the
-    /// case has no pins.
-    fn of(self, series: &[SeriesResult]) -> Self {
+    /// Returns the instrument whose series a figure is compared with: the timer instead of the pin
+    /// if there is no series by pin.
+    fn available_in(self, series: &[SeriesResult]) -> Self {
         let is_there = series.iter().any(|one| one.role == self.role());
         if self == Self::Pin && !is_there { Self::Timer } else { self }
     }
 }
 
 impl Published {
-    /// The measured counterpart of the figure: series, value including the nominal part, unit.
+    /// Returns the measured counterpart of the figure: series, value including the nominal part,
+    /// unit.
     pub fn sister(&self, case: &CaseResult) -> Option<(OneLine, f64, OneLine)> {
         statistics_by(
             case,
             &self.statistic,
             self.series.as_deref(),
-            self.instrument.of(&case.series),
+            self.instrument.available_in(&case.series),
         )
         .into_iter()
         .next()
@@ -64,13 +66,14 @@ impl Published {
 
     /// Returns whether the figure is compared with this series.
     pub fn is_of(&self, case: &CaseResult, series: &SeriesResult) -> bool {
-        let first =
-            || chosen(case, self.series.as_deref(), self.instrument.of(&case.series)).next();
+        let first = || {
+            chosen(case, self.series.as_deref(), self.instrument.available_in(&case.series)).next()
+        };
         first().is_some_and(|first| first.name == series.name)
     }
 
-    /// Returns whether the series include one to compare with: few cases have readings by an
-    /// analyser.
+    /// Returns whether one of the series can be compared with the figure. Few cases have readings
+    /// by an analyser.
     pub fn is_readable(&self, series: &[SeriesResult]) -> bool {
         self.instrument != Instrument::Analyser
             || series.iter().any(|one| one.role == Role::PinAnalyser)
@@ -111,7 +114,7 @@ fn statistics_by(
     if let Some(figure) = case.figure(statistic) {
         return vec![(OneLine::new(), figure.value, figure.unit.clone())];
     }
-    let Some(found) = Statistic::named(statistic) else { return Vec::new() };
+    let Some(found) = Statistic::find(statistic) else { return Vec::new() };
     if !found.is_of_series() {
         let value = found.of_row(case.slope.as_ref(), None);
         return value.map(|value| (OneLine::new(), value, OneLine::new())).into_iter().collect();
@@ -121,7 +124,7 @@ fn statistics_by(
     chosen(case, series, instrument).filter_map(each).collect()
 }
 
-/// The named series, or all measured ones, as shown by an instrument.
+/// Yields the named series, or all measured ones, as an instrument shows them.
 fn chosen<'a>(
     case: &'a CaseResult,
     series: Option<&str>,

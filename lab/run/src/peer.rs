@@ -1,4 +1,4 @@
-//! The results of a peer, a well-known tool that was run beside a case.
+//! The results of a peer, a well-known tool that ran in turn with a case.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,31 @@ use chronoscope_statistics::median;
 use chronoscope_units::{OneLine, Text};
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Verdict;
+use crate::{label::Label, verdict::Verdict};
 
 /// The results of a peer.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PeerResult {
+    /// The peer's name.
     pub name: OneLine,
     /// The command with its arguments.
     pub command: Vec<OneLine>,
     /// The experiment of the case with which the peer was paired.
     pub experiment: OneLine,
+    /// The target of the case.
     pub target: OneLine,
+    /// The parameters of the case.
     pub parameters: BTreeMap<OneLine, OneLine>,
     /// The parameters that distinguish the case from others of its experiment, for display.
-    pub label: OneLine,
+    #[schemars(with = "OneLine")]
+    pub label: Label,
+    /// The number of completed pairs.
     pub pairs: usize,
+    /// The compared statistics.
     pub statistics: Vec<Paired>,
+    /// A note for the reader; may be empty.
     pub note: Text,
+    /// The verdict, from the tolerances of the ratios.
     pub verdict: Verdict,
 }
 
@@ -34,7 +42,9 @@ pub struct Paired {
     pub ours_is: OneLine,
     /// The name of the peer's statistic; empty if there is none.
     pub theirs_is: OneLine,
+    /// The unit of all values.
     pub unit: OneLine,
+    /// Chronoscope's values.
     pub ours: Vec<f64>,
     /// The peer's values, scaled to the operation that Chronoscope measures.
     pub theirs: Vec<f64>,
@@ -48,13 +58,17 @@ pub struct Paired {
 /// The median and range of the pairs' ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ratio {
+    /// The median.
     pub median: f64,
+    /// The smallest ratio.
     pub min: f64,
+    /// The largest ratio.
     pub max: f64,
 }
 
 impl Paired {
-    /// Both names as `ours / theirs`, or one name if they are equal or there is only one.
+    /// Returns both names, Chronoscope's first, as `p50 / Avg`; one name if they are equal or there
+    /// is only one.
     pub fn name(&self) -> String {
         match (self.ours_is.as_str(), self.theirs_is.as_str()) {
             ("", name) | (name, "") => name.to_owned(),

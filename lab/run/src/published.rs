@@ -1,4 +1,4 @@
-//! Published figures, which are shown beside measured ones.
+//! Published figures, which reports show next to measured ones. The module finds no counterpart.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::Role;
 
-/// A figure from a public report, shown beside the measured one.
+/// A figure from a public report, shown next to the measured one.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Published {
     /// The identifier of the source, such as `P1.switch.timer`.
     pub source: OneLine,
-    /// The hardware on which it was measured.
+    /// The hardware of the measurement.
     pub on: OneLine,
     /// The statistic's name, as in a [`Limit`](crate::Limit).
     pub statistic: OneLine,
-    /// The series with which it is compared; the first measured one if `None`.
+    /// The series to compare with the figure; the first measured one if `None`.
     pub series: Option<OneLine>,
-    /// The instrument that measured it.
+    /// The instrument of the measurement.
     #[serde(default, skip_serializing_if = "Instrument::is_timer")]
     pub instrument: Instrument,
     /// The value; in ns if it is a time.
@@ -26,11 +26,11 @@ pub struct Published {
     /// The unit of a count, such as `instructions`; empty for times and plain numbers.
     #[serde(default)]
     pub unit: OneLine,
-    /// The value is a time by the clock with which the case is measured, so that measured ticks can
-    /// be converted to time.
+    /// `true` if the value is a time by the clock of the case, so that measured ticks can be
+    /// converted to time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same_clock: bool,
-    /// The parameters of the cases to which it applies.
+    /// The parameters of the cases to which the figure applies.
     pub when: BTreeMap<OneLine, OneLine>,
     /// A note for the reader.
     pub note: Text,
@@ -47,7 +47,7 @@ pub enum Instrument {
     Timer,
     /// A logic analyser on the target's pins.
     Pin,
-    /// The case's slower analyser, whose readings are whole numbers of its samples.
+    /// The case's slower analyser, whose readings are whole numbers of samples.
     Analyser,
 }
 

@@ -10,17 +10,18 @@ use chronoscope_units::OneLine;
 
 use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
-    Instrument, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run, SCHEMA,
-    SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
+    Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
+    SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
     answer::{Bar, Layout, Pick, Sentence, Stack, Sweep},
 };
 
+/// Returns a run with one case of each kind.
 pub fn run() -> Run {
     let mut inversion = case("inversion", "protocol=none");
     inversion.series = vec![
-        series("hog 0 ms", 2.07e6).at(0.0),
-        series("hog 40 ms", 42.08e6).at(40e6),
-        series("hog 80 ms", 82.1e6).at(80e6),
+        series("hog 0 ms", 2.07e6).over(0.0),
+        series("hog 40 ms", 42.08e6).over(40e6),
+        series("hog 80 ms", 82.1e6).over(80e6),
         series("lock that nobody holds", 90.0).role(Role::Auxiliary),
     ];
     inversion.slope =
@@ -175,6 +176,7 @@ fn peer() -> PeerResult {
     }
 }
 
+/// A published figure of a statistic, in ns.
 pub fn published(statistic: &str, value: f64) -> Published {
     Published {
         source: "P1.switch.timer".into(),
@@ -216,14 +218,14 @@ fn context() -> Context {
 
 /// A passing case with a measured series, named as its experiment, and a control.
 pub fn case(experiment: &str, label: &str) -> CaseResult {
-    let words = label.split_whitespace().filter_map(|word| word.split_once('='));
+    let label = Label::from(label);
     CaseResult {
         experiment: experiment.into(),
         target: "linux@host".into(),
         release: "6.18".into(),
         identity: BTreeMap::from([("kernel".into(), "sha256 0123".into())]),
-        parameters: words.map(|(name, value)| (name.into(), value.into())).collect(),
-        label: label.into(),
+        parameters: label.parameters().map(|(name, value)| (name.into(), value.into())).collect(),
+        label,
         start: "before".into(),
         end: "after".into(),
         clock: Some(Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 10 }),
@@ -256,10 +258,12 @@ fn delay() -> CaseResult {
     delay
 }
 
+/// A figure with the same value in all repetitions.
 pub fn figure(name: &str, unit: &str, value: f64) -> FigureResult {
     FigureResult { name: name.into(), unit: unit.into(), value, min: value, max: value }
 }
 
+/// Evidence with its range; `high` is `None` without an upper bound.
 pub fn evidence(name: &str, value: f64, low: f64, high: Option<f64>) -> EvidenceResult {
     let holds = value >= low && high.is_none_or(|high| value <= high);
     EvidenceResult { name: name.into(), value, low, high, holds }
@@ -336,7 +340,7 @@ impl SeriesResult {
         self
     }
 
-    fn at(mut self, x: f64) -> Self {
+    fn over(mut self, x: f64) -> Self {
         self.x = Some(x);
         self
     }

@@ -1,4 +1,4 @@
-//! Series and single figures of a case.
+//! Series and single figures of a case. The module computes no figure.
 
 use chronoscope_statistics::{Basis, Bursts, Interval, MissRate, Summary, UpperLimits};
 use chronoscope_units::OneLine;
@@ -9,8 +9,11 @@ use crate::words::{Role, Unit};
 /// A series of a case, over all repetitions. All values are in `unit`.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SeriesResult {
+    /// The name, unique within the case.
     pub name: OneLine,
+    /// The role in the case.
     pub role: Role,
+    /// The unit of all values.
     pub unit: Unit,
     /// The part of the duration that the values exclude: 50 ms if they are the excess over a delay
     /// of 50 ms.
@@ -22,19 +25,21 @@ pub struct SeriesResult {
     /// [`CaseResult::slope`](crate::CaseResult::slope)
     /// is fitted.
     pub x: Option<f64>,
+    /// The figures of all samples.
     #[serde(flatten)]
     pub summary: Summary,
-    /// The interval of the median over repetitions, with 95 % confidence (93.75 % with five of
-    /// them); both ends are the median if it is exact.
+    /// The interval of the median over repetitions, with 95 % confidence (93.75 % with five
+    /// repetitions); both ends are the median if it is exact.
     pub p50_interval: Option<Interval>,
     /// The source of the interval, or the reason why there is none.
     #[serde(default)]
     pub p50_interval_basis: Basis,
-    /// Upper limits of percentiles. `None` for an exact clock, and where nothing can be said.
+    /// Upper limits of percentiles; `None` for an exact clock, and where the count allows none.
     #[serde(default)]
     pub upper_limits: Option<UpperLimits>,
-    /// Samples above it are misses.
+    /// The value above which a sample is a miss.
     pub deadline: Option<f64>,
+    /// The rate of misses and its bound; `None` without a deadline.
     pub misses: Option<MissRate>,
     /// The test for bursts of misses, or of the largest samples; `None` in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +48,7 @@ pub struct SeriesResult {
     pub by_repetition: Vec<Repetition>,
     /// The distribution: `(value, samples)`, exact up to 2047 ticks and within 0.1 % above.
     pub histogram: Vec<(f64, u64)>,
-    /// The samples that a soak keeps one by one; `None` for a series that is none of a soak's.
+    /// The samples that a soak keeps one by one; `None` outside of a soak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soak>,
     /// All samples in the order measured, as `(start, value)`; kept on request.
@@ -58,57 +63,72 @@ pub struct Soak {
     pub largest: Vec<(f64, f64)>,
     /// The first 100,000 misses, in order of time.
     pub misses: Vec<(f64, f64)>,
-    /// The number of misses after those.
+    /// The number of further misses.
     pub misses_left_out: u64,
 }
 
 /// The figures of one repetition of a series, in its unit.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Repetition {
+    /// The number of samples.
     pub count: u64,
+    /// The smallest sample.
     pub min: f64,
+    /// The median.
     pub p50: f64,
+    /// p99; `None` below 100 samples.
     pub p99: Option<f64>,
     /// p99.9; `None` below 1,000 samples.
     #[serde(default)]
     pub p999: Option<f64>,
+    /// The largest sample.
     pub max: f64,
+    /// The arithmetic mean.
     pub mean: f64,
 }
 
 /// A number that the target reported besides samples: its median and range over the repetitions.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FigureResult {
+    /// The name, unique within the case.
     pub name: OneLine,
+    /// The unit; empty for a plain number.
     pub unit: OneLine,
+    /// The median over the repetitions.
     #[serde(deserialize_with = "number")]
     #[schemars(with = "Option<f64>")]
     pub value: f64,
+    /// The smallest value of a repetition.
     #[serde(deserialize_with = "number")]
     #[schemars(with = "Option<f64>")]
     pub min: f64,
+    /// The largest value of a repetition.
     #[serde(deserialize_with = "number")]
     #[schemars(with = "Option<f64>")]
     pub max: f64,
 }
 
-/// A count that must be in a range. The result is that of the first repetition in which it is not,
-/// otherwise of the last one.
+/// A count that must be in a range. The result comes from the first repetition that violates the
+/// range, otherwise from the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EvidenceResult {
+    /// The name of the count.
     pub name: OneLine,
+    /// The count.
     #[serde(deserialize_with = "number")]
     #[schemars(with = "Option<f64>")]
     pub value: f64,
+    /// The lower bound.
     #[serde(deserialize_with = "number")]
     #[schemars(with = "Option<f64>")]
     pub low: f64,
     /// The upper bound; `None` if there is none.
     pub high: Option<f64>,
+    /// `true` if the count is in the range.
     pub holds: bool,
 }
 
-/// Reads a number, or `null` as NaN: JSON has no other form for it.
+/// Reads a number, or `null` as NaN, for which JSON has no other form.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -1,23 +1,42 @@
-//! Targets: a kernel on a machine.
+//! Targets: a kernel on a machine. The module knows the form of a target's name, and no machine.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-use anyhow::{Result, bail};
+/// The reason why a text is not a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// The text has no kernel or no machine.
+    #[error("`{0}` is not a target: write kernel@machine, as linux@host")]
+    NotATarget(String),
+    /// The text has no image or no machine.
+    #[error("`{0}` is not a target: write name=image@machine, as mine=app.elf@cortex-m4")]
+    NotAnImage(String),
+    /// The name of an image is empty, or has other characters.
+    #[error("`{name}` in `{text}` is no name: write letters, digits, -, _ and dots")]
+    NotAName {
+        /// The name.
+        name: String,
+        /// The whole text.
+        text: String,
+    },
+}
 
 /// A target, written `kernel@machine`, or `name=image@machine` with an image of the user's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
+    /// The name of the kernel, or of the given image.
     pub kernel: String,
+    /// The name of the machine.
     pub machine: String,
-    /// The image to run instead of the kernel's own. No part of the target's name: two builds of a
-    /// kernel can be compared.
+    /// The image to run instead of the kernel's own. The image is no part of the target's name, so
+    /// that two builds of a kernel can be compared.
     pub image: Option<PathBuf>,
 }
 
 impl FromStr for Target {
-    type Err = anyhow::Error;
+    type Err = TargetError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, TargetError> {
         if let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.contains('@')) {
             return with_image(text, name, rest);
         }
@@ -25,18 +44,18 @@ impl FromStr for Target {
             Some((kernel, machine)) if !kernel.is_empty() && !machine.is_empty() => {
                 Ok(Self { kernel: kernel.to_owned(), machine: machine.to_owned(), image: None })
             }
-            _ => bail!("`{text}` is not a target: write kernel@machine, as linux@host"),
+            _ => Err(TargetError::NotATarget(text.to_owned())),
         }
     }
 }
 
 /// Parses `name=image@machine`. The machine follows the last `@`, as a path may contain others.
-fn with_image(text: &str, name: &str, rest: &str) -> Result<Target> {
+fn with_image(text: &str, name: &str, rest: &str) -> Result<Target, TargetError> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     match rest.rsplit_once('@') {
         Some((image, machine)) if !image.is_empty() && !machine.is_empty() => {
             if name.is_empty() || !name.chars().all(is_name) {
-                bail!("`{name}` in `{text}` is no name: write letters, digits, -, _ and dots");
+                return Err(TargetError::NotAName { name: name.to_owned(), text: text.to_owned() });
             }
             Ok(Target {
                 kernel: name.to_owned(),
@@ -44,7 +63,7 @@ fn with_image(text: &str, name: &str, rest: &str) -> Result<Target> {
                 image: Some(image.into()),
             })
         }
-        _ => bail!("`{text}` is not a target: write name=image@machine, as mine=app.elf@cortex-m4"),
+        _ => Err(TargetError::NotAnImage(text.to_owned())),
     }
 }
 

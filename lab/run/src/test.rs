@@ -1,5 +1,5 @@
-//! The form of a run: limits on statistics of a made-up case, published figures beside them, ratios to
-//! peers, and the status of the whole.
+//! The form of a run: limits on statistics of a made-up case, published figures beside them, ratios
+//! to peers, and the status of the whole.
 
 use serde_json::{Value, from_value, json};
 
@@ -136,7 +136,7 @@ fn a_published_figure_has_a_sister() {
         (value["instrument"], value["series"]) = (json!(instrument), json!(series));
         from_value::<Published>(value).unwrap()
     };
-    // The instrument, the series asked for, and the sister's series and value.
+    // The instrument, the requested series, and the series and value of the counterpart.
     for (case, instrument, of, sister) in [
         (&with_pins, "timer", None, Some(("one", 1000.0))),
         (&with_pins, "timer", Some("two"), Some(("two", 2050.0))),

@@ -1,9 +1,9 @@
-//! Reading of runs in older versions of the form.
+//! The upgrade of runs in older versions of the form.
 
 use crate::{CaseResult, Run, SCHEMA};
 
 impl Run {
-    /// Makes a run of an older version one of [`SCHEMA`]: computes the intervals of its medians and
+    /// Brings a run of an older version to [`SCHEMA`]: computes the intervals of its medians and
     /// the limits of its percentiles from the repetitions. A repetition's p99.9 stays unknown.
     pub fn upgrade(&mut self) {
         if self.schema != SCHEMA {

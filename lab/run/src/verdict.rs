@@ -1,24 +1,27 @@
-//! Verdicts: the outcome of a case, and its reasons.
+//! Verdicts: the outcome of a case, and its reasons. The module makes none.
 
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Serialize};
 
-/// The outcome of a case, ordered from good to bad. A run has that of its worst case.
+/// The outcome of a case, ordered from good to bad. A run has the outcome of its worst case.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
+    /// All limits are kept, or there are none.
     Pass,
-    /// The kernel lacks the measured mechanism; this is no failure of the run.
+    /// The kernel lacks the measured mechanism; no failure of the run.
     NotOffered,
+    /// The samples allow no statement, for a reason.
     Inconclusive,
     /// Statistics of a case differ in sign: some are slower, others faster.
     Mixed,
+    /// The case is slower than in another run, by more than the threshold.
     Regression,
+    /// A limit is missed.
     LimitMissed,
-    /// The case was not set up: a program is missing, or a build or a download failed. Nothing ran,
-    /// so nothing is known of the kernel.
+    /// The set-up failed: a program is missing, or a build or a download failed. Nothing ran.
     Error,
 }
 
@@ -34,7 +37,7 @@ impl Status {
         }
     }
 
-    /// The status as it is shown.
+    /// The status in words, as in tables and messages.
     pub fn words(self) -> &'static str {
         match self {
             Status::Pass => "pass",
@@ -51,13 +54,14 @@ impl Status {
 /// A status with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
+    /// The status.
     pub status: Status,
     /// The reasons, one sentence each; empty for a pass.
     pub reasons: Vec<OneLine>,
 }
 
 impl Verdict {
-    /// A verdict with a single reason.
+    /// Creates a verdict with a single reason.
     pub fn new(status: Status, reason: impl Into<OneLine>) -> Self {
         Self { status, reasons: vec![reason.into()] }
     }

@@ -1,5 +1,5 @@
 //! The closed vocabularies of a run: roles of series, units of their values, domains of clocks.
-//! JSON and CSV have them as words; an unknown word in a run is an error that lists the known ones.
+//! JSON and CSV have them as words; an unknown word in a run is an error that lists all known ones.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum Role {
     Measured,
     /// The measured path without the measured operation: the cost of the instrument.
     Control,
-    /// Shown, not judged.
+    /// An auxiliary series: shown, not judged.
     Auxiliary,
     /// A measured series as its pin shows it.
     Pin,
@@ -88,10 +88,14 @@ impl From<wire::Role> for Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
+    /// Time in ns.
     #[serde(rename = "ns")]
     Nanoseconds,
+    /// Executed instructions.
     Instructions,
+    /// Cycles of the core's clock.
     Cycles,
+    /// A plain count.
     Count,
 }
 
@@ -118,7 +122,7 @@ impl Unit {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
-    /// Time on the wall.
+    /// Time of a wall clock.
     Wall,
     /// Instructions executed by an emulator: exact, but not time.
     Instructions,

@@ -4,14 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{
-    capture::measure::{Measure, Trigger},
-    report::format::CaptureFormat,
-    units::parse_hertz,
-};
+use chronoscope_capture::{measure::Measure, measure::Trigger};
+use chronoscope_report::format::CaptureFormat;
+use chronoscope_units::parse_hertz;
 
 pub const HELP: &str = "\
-Files are VCD, sigrok's .sr, Saleae's CSV or binary export (a file, or the folder of all its channels); what is in a file tells.
+Files are VCD, sigrok's .sr, Saleae's CSV or binary export (a file, or the folder of all its channels); the content of a file decides.
 Measures: width (high), low, period, jitter (from one period to the next), duty, edges (from each edge to the next).
 
   chronoscope capture board.vcd --channel D1                      how wide are D1's pulses?
@@ -61,9 +59,12 @@ pub struct Capture {
     pub quiet: bool,
 }
 
+/// The place of an analyser's first sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phase {
+    /// After this part of a period, from 0 to below 1.
     At(f64),
+    /// At a random place of the period, another for each file.
     Random,
 }
 

@@ -1,11 +1,12 @@
 //! Help texts: examples, the environment, and lines that fit 80 columns.
 
-use crate::console;
+use chronoscope_base::console;
 
 /// The width of help in characters.
 const WIDTH: usize = 80;
 
-/// The column up to which descriptions hang below their start; others start on a line of their own.
+/// The last column at which the lines of a description hang below its start. A description that
+/// would start further right has a line of its own.
 const HANGING: usize = 40;
 
 pub const PROGRAM: &str = "\

@@ -37,7 +37,7 @@ pub struct Observe {
     /// Measure from each execution of this symbol or address (0x80000000).
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub from: Option<String>,
-    /// Measure to the next execution of this one [default: that of --from].
+    /// Measure to the next execution of this one [default: the same as --from].
     #[arg(long, value_name = "SYMBOL|ADDRESS", requires = "from")]
     pub to: Option<String>,
     /// An execution of this is a switch, instead of a new value of satp or PSP.

@@ -5,17 +5,22 @@ use std::ffi::OsStr;
 use anyhow::{Result, bail};
 
 use super::compare;
-use crate::{
-    baseline::{self, Baseline, Machine},
-    cli::{self, BaselineCommand},
-    comparison::{Comparison, Finding, History, Judge, Line, Side},
-    console,
-    reference::Reference,
-    report,
-    run::{Context, Run, Unit},
-    store::Store,
+use super::in_turn::in_turn;
+use crate::{cli, cli::BaselineCommand};
+use chronoscope_base::console;
+use chronoscope_machine::Machines;
+use chronoscope_report::{
+    self as report, baseline, baseline::Baseline, baseline::Machine, comparison::Comparison,
+    comparison::Finding, comparison::History, comparison::Line, comparison::Side,
+    comparison::StatisticChoice,
 };
+use chronoscope_run::{Context, Run, Unit};
+use chronoscope_store::{Store, reference::Reference};
 
+/// Writes a baseline, or checks a run against one; returns the exit status.
+///
+/// # Errors
+/// A run or the baseline cannot be read, or the output cannot be written.
 pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
     match &arguments.command {
         BaselineCommand::Write(arguments) => write(arguments),
@@ -23,6 +28,7 @@ pub fn execute(arguments: &cli::Baseline) -> Result<u8> {
     }
 }
 
+/// Loads a run, with the words that name it.
 fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
     let (found, run) = Reference::try_from(run)?.load(|| Store::open(&store.place()?))?;
     Ok((found.to_string(), run))
@@ -30,7 +36,7 @@ fn load(run: &OsStr, store: &cli::Store) -> Result<(String, Run)> {
 
 fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     let (found, run) = load(&arguments.run, &arguments.store)?;
-    let (baseline, left_out) = Baseline::of(&run, &Judge::read(&arguments.judge)?);
+    let (baseline, left_out) = Baseline::from_run(&run, &StatisticChoice::read(&arguments.judge)?);
     if baseline.series.is_empty() {
         let why = left_out.first().map_or("it has no case", String::as_str);
         bail!("{found} has nothing that could be checked later, so no baseline is written: {why}");
@@ -59,15 +65,18 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         }
         _ => History::default(),
     };
-    let judge = Judge::read(&arguments.judge.judge)?;
-    let checked = baseline.check(&run, &judge, threshold, &history);
+    let judge = StatisticChoice::read(&arguments.judge.judge)?;
+    let machines = Machines::default();
+    let in_turn = |a: &_, b: &_| in_turn(&machines, a, b);
+    let options = baseline::options(&judge, threshold, &history, &in_turn);
+    let checked = baseline.check(&run, &options);
     let machine = baseline.machine.as_ref();
     let context = machine.map(|Machine { host, processor }| Context {
         host: host.clone(),
         processor: processor.clone(),
         ..Context::default()
     });
-    // A baseline without times applies to all machines.
+    // A baseline without times has no machine: it applies to all.
     let mut notes = compare::notes(context.as_ref().unwrap_or(&run.context), &run.context);
     notes.extend(compare::scatter(&checked.lines));
     notes.extend(shrunk(&checked.lines, arguments));
@@ -78,12 +87,11 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         },
         Side { name: found.into(), context: run.context },
     ];
-    let how = baseline::how(&judge, threshold, &history);
     let comparison = Comparison {
         only_in_a: checked.vanished,
         only_in_b: checked.new,
         notes,
-        ..Comparison::new(sides, &how, checked.lines)
+        ..Comparison::new(sides, &options, checked.lines)
     };
     let comparison = comparison.concluded(arguments.judge.strict);
     report::write_comparison(
@@ -95,8 +103,8 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     Ok(comparison.verdict.exit_code())
 }
 
-/// The notes on exact figures that shrank: they could grow again unnoticed until the baseline is
-/// updated.
+/// The note on exact figures that shrank, if any did: until the baseline is updated, they could
+/// grow again unnoticed.
 fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
     let shrunk = lines
         .iter()

@@ -4,14 +4,16 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::{
-    cache::{Cache, LIMIT, remove},
-    cli, console,
-    units::printable,
-};
+use crate::cli;
+use chronoscope_base::{cache::Cache, cache::LIMIT, cache::remove, console};
+use chronoscope_units::printable;
 
+/// Lists the cache's entries, or removes them; returns the exit status.
+///
+/// # Errors
+/// The cache cannot be read or written.
 pub fn execute(arguments: &cli::Cache) -> Result<u8> {
-    let cache = Cache::of_user()?;
+    let cache = Cache::for_user()?;
     let entries = cache.entries()?;
     let bytes = megabytes(entries.iter().map(|entry| entry.bytes).sum());
     if arguments.clear {
@@ -31,6 +33,7 @@ pub fn execute(arguments: &cli::Cache) -> Result<u8> {
     Ok(0)
 }
 
+/// A size in MB, rounded up.
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1_000_000))
 }

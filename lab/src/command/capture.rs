@@ -4,22 +4,20 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{
-    capture::{
-        Analyser, Resampled, Source,
-        measure::{Analysis, Measure, Request, analyse},
-        open_sampled,
-    },
-    cli::{self, Phase},
-    console,
-    report::{
-        self,
-        capture::{Format, convert},
-    },
-    statistics::SplitMix64,
-    units::printable,
+use crate::{cli, cli::Phase};
+use chronoscope_base::console;
+use chronoscope_capture::{
+    Analyser, Resampled, Source, measure::Analysis, measure::Measure, measure::Request,
+    measure::analyse, open_sampled,
 };
+use chronoscope_report::{self as report, capture::Format, capture::convert};
+use chronoscope_statistics::SplitMix64;
+use chronoscope_units::printable;
 
+/// Measures or converts captures; returns the exit status.
+///
+/// # Errors
+/// A capture cannot be read, or the output cannot be written.
 pub fn execute(arguments: &cli::Capture) -> Result<u8> {
     if let Some((file, format)) = conversion(arguments)? {
         let [path] = arguments.files.as_slice() else {
@@ -28,7 +26,7 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
         let mut source = source(path, 0, arguments).with_context(|| shown(path))?;
         convert(&mut *source, &arguments.channel, arguments.sampled, format, file)
             .with_context(|| shown(path))?;
-        tell_unseen(arguments, path, source.unseen());
+        remark_on_unseen(arguments, path, source.unseen());
         return Ok(0);
     }
     let latency = arguments.start.clone().zip(arguments.end.clone());
@@ -50,7 +48,7 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
     let text = (arguments.format.unwrap_or_default().writer.0)(&analyses)?;
     report::emit(&text, arguments.output.as_deref())?;
     for (analysis, path) in analyses.iter().zip(&arguments.files) {
-        tell_unseen(arguments, path, analysis.unseen);
+        remark_on_unseen(arguments, path, analysis.unseen);
     }
     Ok(0)
 }
@@ -58,7 +56,7 @@ pub fn execute(arguments: &cli::Capture) -> Result<u8> {
 /// The file and format of `--output`, if it is a capture.
 fn conversion(arguments: &cli::Capture) -> Result<Option<(&Path, Format)>> {
     let Some(file) = arguments.output.as_deref() else { return Ok(None) };
-    let Some(format) = Format::of(file).filter(|_| arguments.format.is_none()) else {
+    let Some(format) = Format::from_extension(file).filter(|_| arguments.format.is_none()) else {
         return Ok(None);
     };
     ensure!(
@@ -75,7 +73,7 @@ fn source(path: &Path, number: usize, arguments: &cli::Capture) -> Result<Box<dy
     let Some(hertz) = arguments.rate else { return Ok(source) };
     let phase = match arguments.phase {
         Phase::At(phase) => phase,
-        // Each file has its own phase; 53 bits make a fraction.
+        // Each file has its own phase: a fraction of 53 random bits.
         Phase::Random => {
             let mut random = SplitMix64::new(arguments.seed);
             let bits = (0..=number).map(|_| random.next_u64()).last().unwrap_or_default();
@@ -85,7 +83,8 @@ fn source(path: &Path, number: usize, arguments: &cli::Capture) -> Result<Box<dy
     Ok(Box::new(Resampled::new(source, Analyser::new(hertz, phase)?)?))
 }
 
-fn tell_unseen(arguments: &cli::Capture, path: &Path, unseen: u64) {
+/// Remarks on pulses between two samples, which no measurement contains.
+fn remark_on_unseen(arguments: &cli::Capture, path: &Path, unseen: u64) {
     if unseen > 0 && !arguments.quiet {
         let pulses =
             if unseen == 1 { "1 pulse lies".to_owned() } else { format!("{unseen} pulses lie") };
@@ -96,6 +95,7 @@ fn tell_unseen(arguments: &cli::Capture, path: &Path, unseen: u64) {
     }
 }
 
+/// The path as a message shows it.
 fn shown(path: &Path) -> String {
     printable(&path.display().to_string())
 }

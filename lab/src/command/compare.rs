@@ -1,51 +1,63 @@
-//! `chronoscope compare`: is B slower than A?
+//! `chronoscope compare`: is B slower than A? A and B are stored runs, or variants, which are
+//! measured in turn. The module gathers both sides; `chronoscope_report::comparison` judges them.
 
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
     sync::atomic::AtomicBool,
-    time::Instant,
 };
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use chronoscope_suite::experiments;
 
-use super::{keep::Keeper, run, until_sure::UntilSure};
-use crate::{
-    case::{Case, experiment},
-    cli::{self},
-    comparison::{self, Comparison, History, How, Judge, Line, Pair, Pairing, Side, conditions},
-    console,
-    journal::{CaseForm, Header},
-    reference::{self, Reference},
-    report::{self, format::ComparisonWriter},
-    run::{CaseResult, Context, Run, SCHEMA, Status},
-    runner,
-    signals::{self, INTERRUPTED},
-    statistics,
-    store::{CaseRow, Store},
-    study::{Overrides, Study},
-    variant::{self, Variant},
+use super::in_turn::in_turn;
+use super::{run, session::Measured, session::Session, until_sure::UntilSure};
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::Case, case::experiment, journal::Header, runner, runner::RunOptions, study::Overrides,
+    study::Study, variant, variant::Variant,
 };
+use chronoscope_machine::Machines;
+use chronoscope_report::{
+    self as report, comparison, comparison::CompareOptions, comparison::Comparison,
+    comparison::History, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
+    comparison::StatisticChoice, comparison::conditions, format::ComparisonWriter,
+};
+use chronoscope_run::history::CaseRow;
+use chronoscope_run::{CaseResult, Context, Run, Status};
+use chronoscope_statistics as statistics;
+use chronoscope_store::{Store, reference, reference::Reference};
 
-/// Repetitions of each side. Ten find a difference of 10 % in noise of 2 %, and a doubled p99 of a
-/// case alone more often than not (`docs/compare.md`).
+/// The default number of repetitions of each side. Ten repetitions find a difference of 10 % in
+/// noise of 2 %. In a comparison of a single case, they find a doubled p99 more often than not
+/// (`docs/compare.md`).
 const REPEAT: usize = 10;
 
-/// The number of newest runs with an experiment that a page of two runs shows.
+/// The number of newest runs with the experiment whose figures a page of two runs shows.
 const HISTORY: u32 = 20;
 
-/// The most earlier runs from which the scatter between runs is learned.
+/// The largest number of earlier runs from which the scatter between runs is learned.
 const LEARNED: usize = 12;
 
-/// A comparison, and the runs that were made for it.
+/// A comparison with the runs that it needed.
 struct Outcome {
     comparison: Comparison,
-    fresh: Option<(Keeper, [Run; 2])>,
+    /// The runs that were measured for the comparison, before they are stored; `None` for a
+    /// comparison of existing runs.
+    measured: Option<Measured>,
 }
 
+/// Compares two sides, or several runs with the first, and writes the comparison; returns the exit
+/// status.
+///
+/// # Errors
+/// The arguments do not fit together, a run cannot be read or measured, or the result cannot be
+/// written or stored.
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
+    let machines = Machines::default();
     // A word after the first two is an experiment's name or one more run; the name takes
     // precedence.
     let is_more =
@@ -56,15 +68,19 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         experiment(name)?;
     }
     if !more.is_empty() {
-        return of_many(arguments, &more.iter().map(OsStr::new).collect::<Vec<_>>());
+        return compare_many(
+            &machines,
+            arguments,
+            &more.iter().map(OsStr::new).collect::<Vec<_>>(),
+        );
     }
     let outcome = match (reference::is_run(&arguments.a), reference::is_run(&arguments.b)) {
-        (true, true) => Some(of_runs(arguments, &arguments.b)?),
-        (false, false) => of_variants(arguments, signals::watch()?)?,
+        (true, true) => Some(compare_runs(&machines, arguments, &arguments.b)?),
+        (false, false) => compare_variants(&machines, arguments, signals::watch()?)?,
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
-    let Some(Outcome { comparison, fresh }) = outcome else {
+    let Some(Outcome { comparison, measured }) = outcome else {
         console::remark("interrupted: nothing is compared");
         return Ok(INTERRUPTED);
     };
@@ -76,12 +92,15 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         arguments.print.format(),
         arguments.print.output.as_deref(),
     );
-    let stored = fresh.map_or(Ok(None), |(keeper, runs)| keeper.store(&runs));
+    let stored = measured.map_or(Ok(None), |mut measured| measured.store());
     written.and(stored)?;
     Ok(comparison.verdict.exit_code())
 }
 
-/// The value of `--threshold`, in percent, as a fraction.
+/// Converts the value of `--threshold` from percent to a fraction.
+///
+/// # Errors
+/// The value is not between 0 and 1000.
 pub(super) fn threshold(percent: f64) -> Result<f64> {
     if !(0.0..=1000.0).contains(&percent) {
         bail!("`--threshold {percent}`: it is a percentage from 0 to 1000");
@@ -89,8 +108,8 @@ pub(super) fn threshold(percent: f64) -> Result<f64> {
     Ok(percent / 100.0)
 }
 
-/// Compares several runs with the first.
-fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
+/// Compares B and the runs `more` with A, a page for all; returns the exit status of the worst.
+fn compare_many(machines: &Machines, arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
     let ComparisonWriter::Several(render) = arguments.print.format().writer else {
         bail!(
             "more than two runs are compared in a page only: write `-o FILE.html`, or name two runs"
@@ -102,12 +121,14 @@ fn of_many(arguments: &cli::Compare, more: &[&OsStr]) -> Result<u8> {
         bail!("{}", mixed(more[0], variant));
     }
     let runs = [arguments.b.as_os_str()].into_iter().chain(more.iter().copied());
-    let comparisons: Vec<Comparison> =
-        runs.map(|b| Ok(of_runs(arguments, b)?.comparison)).collect::<Result<_>>()?;
+    let comparisons: Vec<Comparison> = runs
+        .map(|b| Ok(compare_runs(machines, arguments, b)?.comparison))
+        .collect::<Result<_>>()?;
     report::emit(&render(&comparisons, &[]), arguments.print.output.as_deref())?;
     Ok(comparisons.iter().map(|comparison| comparison.verdict).max().map_or(0, Status::exit_code))
 }
 
+/// The message on a run and a variant, which cannot be compared.
 fn mixed(run: &OsStr, variant: &OsStr) -> String {
     let (run, variant) = (run.display(), variant.to_string_lossy());
     let target = variant.split(',').next().unwrap_or_default();
@@ -117,8 +138,8 @@ fn mixed(run: &OsStr, variant: &OsStr) -> String {
     )
 }
 
-/// Compares two existing runs: that of the arguments, A, and `b`.
-fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
+/// Compares two existing runs: A, which the arguments name, and `b`.
+fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let live = [
         ("--study", arguments.study.is_some()),
         ("--repeat", arguments.repeat.is_some()),
@@ -141,8 +162,8 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
     let named: Vec<&String> =
         arguments.experiments.iter().filter(|word| experiments::find(word).is_some()).collect();
     let wanted =
-        |case: &CaseResult| named.is_empty() || named.iter().any(|name| **name == case.experiment);
-    let pairing = Pairing::of(arguments.pair.as_deref(), &a, &b)?;
+        |case: &CaseResult| named.is_empty() || named.iter().any(|name| case.experiment == **name);
+    let pairing = Pairing::choose(arguments.pair.as_deref(), &a, &b)?;
     let (pairs, only_in_a, only_in_b) = comparison::match_cases(&a, &b, &pairing, wanted);
     if pairs.is_empty() && only_in_a.is_empty() && only_in_b.is_empty() {
         bail!("neither {} nor {} has such a case", a_side.name, b_side.name);
@@ -152,25 +173,27 @@ fn of_runs(arguments: &cli::Compare, b: &OsStr) -> Result<Outcome> {
         true => earlier(&Store::open(&arguments.keep.store.place()?)?, &[&a, &b])?,
         false => History::default(),
     };
-    let how = How {
+    let options = CompareOptions {
         interleaved: false,
         threshold: arguments.threshold / 100.0,
-        judge: &Judge::read(&arguments.judge.judge)?,
+        judge: &StatisticChoice::read(&arguments.judge.judge)?,
         history: &history,
         conditions: &conditions(&a.context, &b.context),
         look: None,
+        in_turn: &|a, b| in_turn(machines, a, b),
     };
-    let lines = comparison::compare(&pairs, &how);
+    let lines = comparison::compare(&pairs, &options);
     let mut notes = notes(&a.context, &b.context);
     notes.extend(pairing.note(&pairs));
     notes.extend(scatter(&lines));
-    let comparison = Comparison::new([a_side, b_side], &how, lines);
+    let comparison = Comparison::new([a_side, b_side], &options, lines);
     let comparison = Comparison { only_in_a, only_in_b, notes, ..comparison };
-    Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), fresh: None })
+    Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), measured: None })
 }
 
-/// The scatter between runs of the cases that `runs` have, learned from the newest other runs on
-/// the same machine. A run that cannot be read teaches nothing.
+/// The scatter between runs, learned from the newest stored runs on the same machine that share a
+/// case with the last of `runs`. The runs of `runs` themselves, and runs that cannot be read, are
+/// left out.
 pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
     let mut history = History::default();
     let Some(newest) = runs.last() else { return Ok(history) };
@@ -199,7 +222,8 @@ pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
     Ok(history)
 }
 
-/// A remark on the scatter between runs that the intervals hold; `None` if no interval holds one.
+/// A remark on the scatter between runs that is included in the intervals: in how many intervals it
+/// is assumed, and in how many it is learned. `None` if no interval includes a scatter.
 pub(super) fn scatter(lines: &[Line]) -> Option<String> {
     let known = || {
         let statistics = lines.iter().flat_map(|line| &line.statistics);
@@ -228,8 +252,8 @@ pub(super) fn scatter(lines: &[Line]) -> Option<String> {
     (!both.is_empty()).then(|| both.join("; "))
 }
 
-/// The newest stored runs of the same experiments, for a page of two runs of which the store has
-/// one.
+/// The newest stored runs of the same experiments, for a format that shows a comparison's history.
+/// Empty for other formats, and if neither A nor B is in the store.
 fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<CaseRow>> {
     let is_stored = |word: &OsString| {
         Reference::try_from(word.as_os_str()).is_ok_and(|reference| reference.is_in_store())
@@ -264,17 +288,22 @@ pub(super) fn notes(a: &Context, b: &Context) -> Vec<String> {
     notes
 }
 
-/// Runs two variants in turn and compares them. `None` if the user ended it.
-fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Outcome>> {
+/// Measures two variants in turn and compares them. `None` if the user interrupted the measurement;
+/// the complete repetitions are then stored.
+fn compare_variants(
+    machines: &Machines,
+    arguments: &cli::Compare,
+    stop: &AtomicBool,
+) -> Result<Option<Outcome>> {
     let variant = |word: &OsString| word.to_string_lossy().parse::<Variant>();
     let (a, b) = (variant(&arguments.a)?, variant(&arguments.b)?);
     if arguments.pair.is_some() {
         bail!("`--pair` is for stored runs: variants are paired by their cases");
     }
-    let judge = Judge::read(&arguments.judge.judge)?;
+    let judge = StatisticChoice::read(&arguments.judge.judge)?;
     let mut study = run::chosen_study(arguments.study.as_deref(), &arguments.experiments)?;
     let left_out = match arguments.experiments.as_slice() {
-        [] => variant::leave_out(&mut study, &a, &b)?,
+        [] => variant::leave_out(machines, &mut study, &a, &b)?,
         _ => Vec::new(),
     };
     let vary = run::vary(arguments.vary.as_deref())?;
@@ -285,26 +314,29 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         vary,
         ..Overrides::default()
     };
-    let pairs = variant::pairs(&study, &a, &b, &overrides)?;
+    let pairs = variant::pairs(machines, &study, &a, &b, &overrides)?;
     if pairs.is_empty() {
         bail!("there is nothing to run: `{}` has no case with what the variants set", study.name);
     }
     let history = History::default();
     let limit = arguments.until_sure.as_deref();
     let limit = limit.map(|time| run::duration("--until-sure", time)).transpose()?;
-    let how = How {
+    let options = CompareOptions {
         interleaved: true,
         threshold: arguments.threshold / 100.0,
         judge: &judge,
         history: &history,
         conditions: &[],
         look: None,
+        in_turn: &|a, b| in_turn(machines, a, b),
     };
-    let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, how, limit));
-    let Some((keeper, [a, b])) = take_turns(&pairs, &study, arguments, until_sure.as_mut(), stop)?
-    else {
+    let mut until_sure = limit.map(|limit| UntilSure::new(&pairs, options, limit));
+    let mut measured = take_turns(machines, &pairs, &study, arguments, until_sure.as_mut(), stop)?;
+    let [a, b] = measured.runs.as_slice() else { bail!("two variants make two runs") };
+    if a.context.interrupted {
+        measured.store()?;
         return Ok(None);
-    };
+    }
     let in_pairs = pairs.iter().zip(a.cases.iter().zip(&b.cases));
     let results: Vec<Pair<'_>> =
         in_pairs.map(|(pair, (a, b))| Pair { label: pair.label.clone(), a, b }).collect();
@@ -313,14 +345,14 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
             let (lines, note) = until_sure.finish();
             (lines, Some(note))
         }
-        None => (comparison::compare(&results, &how), None),
+        None => (comparison::compare(&results, &options), None),
     };
     let side = |name: &OsString, run: &Run| Side {
         name: name.to_string_lossy().into_owned().into(),
         context: run.context.clone(),
     };
-    let sides = [side(&arguments.a, &a), side(&arguments.b, &b)];
-    let mut comparison = Comparison::new(sides, &how, lines);
+    let sides = [side(&arguments.a, a), side(&arguments.b, b)];
+    let mut comparison = Comparison::new(sides, &options, lines);
     comparison.notes.extend(looks);
     if !left_out.is_empty() {
         comparison.notes.push(format!(
@@ -329,55 +361,36 @@ fn of_variants(arguments: &cli::Compare, stop: &AtomicBool) -> Result<Option<Out
         ));
     }
     let comparison = comparison.concluded(arguments.judge.strict);
-    Ok(Some(Outcome { comparison, fresh: Some((keeper, [a, b])) }))
+    Ok(Some(Outcome { comparison, measured: Some(measured) }))
 }
 
-/// Runs both sides of all pairs. The runner goes through its list forwards and backwards in turn,
-/// so neighbours run as A B, B A, A B …. If the user ends it early, both runs are stored as far as
-/// they are complete, and the result is `None`.
+/// Measures both sides of all pairs. The runner goes through its list forwards and backwards in
+/// turn, so the sides of a pair run as A B, B A, A B …. If the user interrupts the measurement,
+/// both runs hold the complete repetitions.
 fn take_turns(
+    machines: &Machines,
     pairs: &[variant::Pair],
     study: &Study,
     arguments: &cli::Compare,
     until_sure: Option<&mut UntilSure<'_>>,
     stop: &AtomicBool,
-) -> Result<Option<(Keeper, [Run; 2])>> {
+) -> Result<Measured> {
     let cases: Vec<Case> = pairs.iter().flat_map(|pair| [pair.a.clone(), pair.b.clone()]).collect();
     let title = |variant: &OsString| format!("{} ({})", study.title, variant.display()).into();
+    let titles = [&arguments.a, &arguments.b].map(title).to_vec();
     let header = Header {
-        schema: SCHEMA,
-        context: runner::context::now(),
         study: study.name.clone(),
-        titles: [&arguments.a, &arguments.b].map(title).to_vec(),
         notes: study.notes.clone(),
         answering: study.answering.clone(),
-        keep_samples: false,
-        cases: cases.iter().map(CaseForm::of).collect(),
-        peers: Vec::new(),
+        ..Header::new(runner::context::now(REVISION), titles, &cases)
     };
-    let mut keeper = Keeper::open(&arguments.keep, &header, arguments.print.quiet)?;
-    let mut progress = report::progress::new(arguments.print.quiet);
-    let start = Instant::now();
-    let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-    let how = runner::How { keep_samples: false, jobs: arguments.jobs.count() };
-    let outcome = match until_sure {
+    let session = Session::open(&arguments.keep, header, arguments.print.quiet)?;
+    let options = RunOptions { keep_samples: false, jobs: arguments.jobs.count() };
+    session.measure(|_, progress, journal| match until_sure {
         Some(until_sure) => {
             let goals = &mut |results: &[CaseResult]| until_sure.look(results);
-            runner::run_on(&cases, how, progress, stop, journal, goals)
+            runner::run_until(machines, &cases, options, progress, stop, journal, goals)
         }
-        None => runner::run(&cases, how, progress, stop, journal),
-    }?;
-    let context = Context {
-        interrupted: outcome.interrupted,
-        seconds: start.elapsed().as_secs_f64(),
-        case_seconds: Some(outcome.spent.as_secs_f64()),
-        ..header.context.clone()
-    };
-    let runs = header.runs(&context, outcome.results, Vec::new());
-    if outcome.interrupted {
-        keeper.store(&runs)?;
-        return Ok(None);
-    }
-    let [a, b] = <[Run; 2]>::try_from(runs).map_err(|_| anyhow!("two variants make two runs"))?;
-    Ok(Some((keeper, [a, b])))
+        None => runner::run(machines, &cases, options, progress, stop, journal),
+    })
 }

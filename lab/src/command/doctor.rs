@@ -2,13 +2,16 @@
 
 use anyhow::Result;
 
-use crate::{
-    cli, console,
-    doctor::{self, Finding, Level, Report},
-    report::{Screen, text_table::fold},
-    run::Status,
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_engine::{doctor, doctor::Finding, doctor::Level, doctor::Report};
+use chronoscope_report::{Screen, text_table::fold};
+use chronoscope_run::Status;
 
+/// Examines this machine and prints the findings; returns 4 if one is bad.
+///
+/// # Errors
+/// The findings cannot be printed.
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     let report = doctor::examine();
     console::print(&match arguments.format {
@@ -19,6 +22,7 @@ pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     Ok(status.exit_code())
 }
 
+/// The findings as text, with a line that counts them.
 fn table(report: &Report) -> String {
     let mut text = format!("This machine as a place to measure, processor {}\n\n", report.cpu);
     report.findings.iter().for_each(|finding| text.push_str(&paragraph(finding)));

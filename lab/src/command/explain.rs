@@ -2,16 +2,17 @@
 
 use anyhow::{Result, bail};
 
-use crate::{
-    cli, console,
-    report::{
-        Screen,
-        answer::explain::{glossary, term},
-        text_table::fold,
-    },
-    units::{printable, words},
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_report::{
+    Screen, answer::explain::glossary, answer::explain::term, text_table::fold,
 };
+use chronoscope_units::{printable, words};
 
+/// Prints the explanation of a word, or all words; returns the exit status.
+///
+/// # Errors
+/// The word is unknown; the message names the nearest ones.
 pub fn execute(arguments: &cli::Explain) -> Result<u8> {
     let Some(word) = arguments.word.as_deref() else {
         let names: Vec<&str> = glossary().map(|(name, _)| name).collect();

@@ -3,17 +3,18 @@
 use anyhow::{Result, bail};
 
 use super::keep;
-use crate::{
-    case::experiment,
-    cli::{self, PrintFormat},
-    console,
-    fleet::label,
-    report::{self, Screen, history, text_table::fold},
-    run::names::OBSERVE,
-    store::{Store, Which},
-    units::OneLine,
-};
+use crate::{cli, cli::PrintFormat};
+use chronoscope_base::console;
+use chronoscope_engine::{case::experiment, fleet::label};
+use chronoscope_report::{self as report, Screen, history, text_table::fold};
+use chronoscope_run::names::OBSERVE;
+use chronoscope_store::{RunFilter, Store};
+use chronoscope_units::OneLine;
 
+/// Lists or removes runs of the store; returns the exit status.
+///
+/// # Errors
+/// The store cannot be read or written, or no run fits the flags.
 pub fn execute(arguments: &cli::History) -> Result<u8> {
     let place = arguments.store.place()?;
     if !arguments.print.quiet {
@@ -53,29 +54,33 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
     Ok(0)
 }
 
-/// The runs that the command line asks for.
+/// The runs of the store that the command line selects.
 pub(super) struct Filter<'a> {
     flags: &'a cli::Filter,
     label: Option<(OneLine, OneLine)>,
 }
 
 impl<'a> Filter<'a> {
+    /// Reads the flags.
+    ///
     /// # Errors
-    /// If the label is not `NAME=VALUE`.
+    /// The label is not `NAME=VALUE`.
     pub(super) fn read(flags: &'a cli::Filter) -> Result<Self> {
         let label = label::labels(flags.label.as_slice(), |_| None)?.into_iter().next();
         Ok(Self { flags, label })
     }
 
-    pub(super) fn which(&self) -> Which<'_> {
-        Which {
+    /// The condition on runs, as the store takes it.
+    pub(super) fn which(&self) -> RunFilter<'_> {
+        RunFilter {
             study: self.flags.study.as_deref(),
             machine: self.flags.machine.as_deref(),
             label: self.label.as_ref().map(|(name, value)| (name.as_str(), value.as_str())),
         }
     }
 
-    /// The words for the runs that were asked for; empty for all.
+    /// The words for the selected runs, after the noun: ` of the study `quick``; empty for all
+    /// runs.
     pub(super) fn words(&self) -> String {
         let which = self.which();
         let study = which.study.map(|study| format!(" of the study `{study}`"));
@@ -85,6 +90,7 @@ impl<'a> Filter<'a> {
     }
 }
 
+/// Removes the runs that `--forget` and `--keep` name.
 fn forget(store: &Store, arguments: &cli::History) -> Result<u8> {
     if let Some(run) = arguments.forget
         && !store.forget(run)?

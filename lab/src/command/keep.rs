@@ -1,75 +1,23 @@
-//! Keeps results: in the journal during a run, in the store at its end. Also finds the journals
-//! that killed labs left unfinished.
+//! Keeps runs in the store, each with a page, and finds the journals that killed labs left
+//! unfinished.
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use crate::{
-    cli, console,
-    journal::{self, Header, Journal, Stored, Unfinished},
-    report,
-    run::Run,
-    store::{Place, Store},
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_engine::{journal, journal::Stored, journal::Unfinished};
+use chronoscope_report as report;
+use chronoscope_run::Run;
+use chronoscope_store::{Place, Store};
 
-/// The store and the journal of this lab's runs, if they are kept.
-pub struct Keeper {
-    store: Option<Store>,
-    pub journal: Journal,
-    quiet: bool,
-}
-
-impl Keeper {
-    /// Keeps nothing, and says nothing.
-    pub fn none() -> Self {
-        Self { store: None, journal: Journal::none(), quiet: true }
-    }
-
-    /// Opens the store and the journal before the first case runs, so that no result is measured
-    /// that cannot be kept. Says which runs in the store are unfinished.
-    ///
-    /// # Errors
-    /// If the store or the journal cannot be written.
-    pub fn open(keep: &cli::Keep, header: &Header, quiet: bool) -> Result<Self> {
-        if keep.no_store {
-            return Ok(Self { quiet, ..Self::none() });
-        }
-        let place = keep.store.place()?;
-        let store = Store::create(&place)?;
-        store.check_writable()?;
-        if !quiet {
-            store.remark().iter().for_each(|text| console::remark(text));
-            say_unfinished(&keep.store, &place);
-        }
-        let journal = Journal::create(place.local(), header)?;
-        Ok(Self { store: Some(store), journal, quiet })
-    }
-
-    /// Stores the runs that hold anything, each with a page beside the store, and says under which
-    /// numbers; then removes the journal. Returns the first number, if a run is stored.
-    ///
-    /// # Errors
-    /// If the store or a page cannot be written. Without the store, the journal stays.
-    pub fn store(self, runs: &[Run]) -> Result<Option<i64>> {
-        let Self { store, mut journal, quiet } = self;
-        let Some(mut store) = store else { return Ok(None) };
-        let numbers =
-            add(&mut store, runs, |stored| journal.storing(stored)).with_context(|| {
-                let named = named(store.place());
-                format!("`chronoscope recover{named}` stores what was measured once that is mended")
-            })?;
-        journal.remove();
-        publish(&store, runs, &numbers, quiet)?;
-        Ok(numbers.first().copied())
-    }
-}
-
-/// A remark if the run before this one, under the same machine's name, was another machine's: their
-/// histories would be taken for one. A host's name alone does not tell: containers change it.
+/// A remark if the previous run under the same machine's name was on another machine, since their
+/// histories would be mixed. Another machine has another host's name and another processor; the
+/// host's name alone is no proof, since containers change it.
 fn namesake(store: &Store, run: &Run, number: i64) -> Option<String> {
     let ours = &run.context;
-    // A run before that cannot be read is no fault of this one.
+    // A previous run that cannot be read is ignored.
     let theirs = store.before(number, &ours.machine).ok()??.context;
     let is_other = ours.host != theirs.host
         && (&ours.processor, ours.processors) != (&theirs.processor, theirs.processors);
@@ -88,8 +36,8 @@ fn holds_anything(run: &&Run) -> bool {
     !run.cases.is_empty() || !run.peers.is_empty()
 }
 
-/// Adds the runs that hold anything to the store, and returns their numbers. `storing` is told the
-/// numbers inside the transaction.
+/// Adds the runs that have results to the store, and returns their numbers. Calls `storing` with
+/// the numbers inside the transaction.
 pub(super) fn add(
     store: &mut Store,
     runs: &[Run],
@@ -101,7 +49,7 @@ pub(super) fn add(
     store.add_after(&runs, |numbers| storing(&Stored { numbers: numbers.to_vec(), seconds }))
 }
 
-/// Says under which numbers runs are stored, and writes the page and the captures of each.
+/// Prints the numbers of stored runs, and writes the page and the captures of each.
 ///
 /// # Errors
 /// If a page or a capture cannot be written.
@@ -135,7 +83,7 @@ pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool)
     Ok(())
 }
 
-/// Says in one line which unfinished runs are beside the store, if any, and how to store them.
+/// Prints one line about the unfinished runs in the store's folder, if any, and how to store them.
 /// Removes journals of labs that died before their first repetition was complete.
 pub(super) fn say_unfinished(store: &cli::Store, place: &Place) {
     let mut found = Vec::new();
@@ -158,15 +106,7 @@ pub(super) fn say_unfinished(store: &cli::Store, place: &Place) {
     ));
 }
 
-/// The flag that names a server; empty for a file, which is the user's own in most cases.
-fn named(place: &Place) -> String {
-    match place {
-        Place::File(_) => String::new(),
-        Place::Server(_) => format!(" --store {place}"),
-    }
-}
-
-/// A journal in words: its date, and how much it holds.
+/// A journal in words: its date, and the numbers of its repetitions and cases.
 pub(super) fn summary(journal: &Unfinished) -> String {
     let count =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });

@@ -5,15 +5,17 @@ use std::fmt::Write;
 use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
-use crate::{
-    case::experiment,
-    cli::List,
-    console::print,
-    machine,
-    report::{Screen, text_table::fold},
-    run::Target,
-};
+use crate::cli::List;
+use chronoscope_base::console::print;
+use chronoscope_engine::case::experiment;
+use chronoscope_machine::Machines;
+use chronoscope_report::{Screen, text_table::fold};
+use chronoscope_run::Target;
 
+/// Prints the experiments and targets, or one experiment; returns the exit status.
+///
+/// # Errors
+/// The experiment is unknown, or a target's parameters cannot be read.
 pub fn execute(list: &List) -> Result<u8> {
     if list.markdown {
         print(&markdown())?;
@@ -27,14 +29,17 @@ pub fn execute(list: &List) -> Result<u8> {
     Ok(0)
 }
 
+/// All experiments, targets and forms of targets.
 fn overview() -> Result<String> {
     let mut text = "Experiments\n".to_owned();
     for spec in EXPERIMENTS {
         writeln!(text, "  {:<14}{}", spec.name, spec.summary)?;
     }
     text.push_str("\nTargets, and what may be set for all experiments there\n");
-    let mut targets = machine::targets()
-        .map(|target| settable(&target).map(|parameters| (target, parameters)))
+    let machines = Machines::default();
+    let mut targets = machines
+        .targets()
+        .map(|target| settable(&machines, &target).map(|parameters| (target, parameters)))
         .collect::<Result<Vec<_>>>()?
         .into_iter()
         .peekable();
@@ -45,16 +50,16 @@ fn overview() -> Result<String> {
             text.push_str(&parameters);
         }
     }
-    for (form, help) in machine::forms() {
+    for (form, help) in machines.forms() {
         writeln!(text, "  {form}  {help}")?;
     }
     text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");
     Ok(text)
 }
 
-/// The parameters that a target takes for all experiments, a line each.
-fn settable(target: &str) -> Result<String> {
-    let parameters = machine::find(&target.parse::<Target>()?)?.parameters();
+/// The parameters that a target takes for all experiments, one a line.
+fn settable(machines: &Machines, target: &str) -> Result<String> {
+    let parameters = machines.describe(&target.parse::<Target>()?)?.parameters;
     Ok(parameters
         .iter()
         .map(|(parameter, default)| format!("    {}\n", line(parameter, default)))
@@ -75,6 +80,7 @@ fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, &'static str)> {
     facts.into_iter().filter(|(_, fact)| !fact.is_empty())
 }
 
+/// One experiment: its facts and its parameters.
 fn describe(spec: &Spec) -> String {
     let mut text = format!("{}: {}\n\n", spec.name, spec.summary);
     for (name, fact) in facts(spec) {
@@ -87,12 +93,14 @@ fn describe(spec: &Spec) -> String {
     text
 }
 
+/// A parameter with its default, help and values.
 fn line(parameter: &Parameter, default: &str) -> String {
     let unit =
         if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
     format!("{:<14}{default}{unit}  {} [{}]", parameter.name, parameter.help, values(parameter))
 }
 
+/// The accepted values, in words.
 fn values(parameter: &Parameter) -> String {
     match parameter.values {
         Values::Number(low, high) => format!("{low} to {high}"),
@@ -135,7 +143,7 @@ A series names its pin only where the pin shows exactly its samples. D0 to D4: m
 tasks or series in their order; D6: a block of work; D7: the control.
 ";
 
-/// `docs/experiments.md`.
+/// The text of `docs/experiments.md`.
 fn markdown() -> String {
     let mut text = INTRODUCTION.to_owned();
     for spec in EXPERIMENTS {
@@ -162,6 +170,7 @@ fn markdown() -> String {
     text
 }
 
+/// The text with its first letter as a capital.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -5,9 +5,13 @@ use anyhow::Result;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::{cli::Cli, console};
+use crate::cli::Cli;
+use chronoscope_base::console;
 
-/// Prints the manual page, in roff: the program, then each command.
+/// Prints the manual page, in roff: the program, then each command. Returns the exit status.
+///
+/// # Errors
+/// The page cannot be printed.
 pub fn page() -> Result<u8> {
     let mut command = Cli::command();
     command.build();
@@ -23,7 +27,10 @@ pub fn page() -> Result<u8> {
     Ok(0)
 }
 
-/// Prints the completions for a shell.
+/// Prints the completions for a shell; returns the exit status.
+///
+/// # Errors
+/// The completions cannot be printed.
 pub fn completions(shell: Shell) -> Result<u8> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "chronoscope", &mut text);

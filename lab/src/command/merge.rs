@@ -5,14 +5,12 @@ use std::{env, slice};
 use anyhow::Result;
 
 use super::keep;
-use crate::{
-    cli, console, fleet,
-    reference::load_file,
-    report::{self, format::JSON},
-    signals::INTERRUPTED,
-    store::Store,
-    units::OneLine,
-};
+use crate::cli;
+use chronoscope_base::{console, signals::INTERRUPTED};
+use chronoscope_engine::fleet;
+use chronoscope_report::{self as report, format::JSON};
+use chronoscope_store::{Store, reference::load_file};
+use chronoscope_units::OneLine;
 
 /// Merges the parts; writes nothing if a part cannot be merged. Returns the status that `run` would
 /// have returned.

@@ -1,13 +1,16 @@
-//! The commands, one file each.
+//! The commands of the program, a module each, and modules that several commands share. [`execute`]
+//! selects the command; the modules know nothing of how the command line is parsed.
 
 mod baseline;
 mod cache;
 mod capture;
+mod cases;
 mod compare;
 mod demo;
 mod doctor;
 mod explain;
 mod history;
+mod in_turn;
 mod keep;
 mod latency;
 mod list;
@@ -21,6 +24,7 @@ mod recover;
 mod report;
 mod run;
 mod schema;
+mod session;
 mod team;
 mod trace;
 mod transfer;
@@ -29,10 +33,8 @@ mod until_sure;
 use anyhow::Result;
 
 use self::latency::Transport;
-use crate::{
-    child::supervisor,
-    cli::{Cli, Command},
-};
+use crate::{cli::Cli, cli::Command};
+use chronoscope_child::supervisor;
 
 /// Executes the command of the command line and returns the program's exit status.
 ///
@@ -55,7 +57,6 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Plan(plan) => plan::execute(&plan),
         Command::Place(_) => place::release(),
         Command::Recover(recover) => recover::execute(&recover),
-        Command::Serve(serve) => team::serve(&serve),
         Command::Export(export) => transfer::export(&export),
         Command::Import(import) => transfer::import(&import),
         Command::List(list) => list::execute(&list),

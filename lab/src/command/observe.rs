@@ -1,22 +1,21 @@
 //! `chronoscope observe`: observes an unmodified image, and stores and shows the figures as a run.
 
-use std::{sync::atomic::Ordering, time::Instant};
+use std::slice;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::keep::Keeper;
-use crate::{
-    cli, console,
-    journal::{CaseForm, Header},
-    observe::{Observed, Question, case},
-    report,
-    run::{Context, SCHEMA},
-    runner::{self, context},
-    signals::{self, INTERRUPTED},
-};
+use super::session::Session;
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{case::Case, journal::Header, runner, runner::context};
+use chronoscope_machine::{Machines, observe::Observed, observe::Question};
+use chronoscope_report as report;
+use chronoscope_units::OneLine;
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
-    let observed = Observed::of(&Question {
+    let machines = Machines::default();
+    let question = Question {
         image: &arguments.image,
         machine: &arguments.machine,
         firmware: arguments.firmware.as_deref(),
@@ -29,8 +28,9 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         task: arguments.task.as_deref(),
         limit: arguments.limit,
         append: &arguments.append,
-    })?;
-    let case = case(&observed);
+    };
+    let observed = Observed::new(&machines, &question)?;
+    let case = Case::observation(&observed);
     let output = &arguments.output;
     report::check(output.output.as_deref())?;
     if output.quiet {
@@ -40,35 +40,16 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     // Nothing is kept of an image that cannot be observed.
     observed.check()?;
     let header = Header {
-        schema: SCHEMA,
-        context: context::now(),
-        study: String::new().into(),
-        titles: vec![String::new().into()],
-        notes: Default::default(),
-        answering: None,
         keep_samples: true,
-        cases: vec![CaseForm::of(&case)],
-        peers: Vec::new(),
+        ..Header::new(context::now(REVISION), vec![OneLine::new()], slice::from_ref(&case))
     };
-    let mut keeper = Keeper::open(&arguments.keep, &header, output.quiet)?;
-    let mut progress = report::progress::new(output.quiet);
-    let start = Instant::now();
-    let machine = Box::new(observed);
-    let outcome =
-        runner::run_on_machine(&case, machine, progress.as_mut(), stop, &mut keeper.journal);
-    let context = Context {
-        interrupted: stop.load(Ordering::Relaxed),
-        seconds: start.elapsed().as_secs_f64(),
-        case_seconds: Some(outcome.spent.as_secs_f64()),
-        ..header.context.clone()
-    };
-    let runs = header.runs(&context, outcome.results, Vec::new());
-    let run = runs.first().context("a title makes a run")?;
-    let stored = keeper.store(&runs);
-    let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
-    let written = report::write(run, output.format(), output.output.as_deref(), name.as_deref());
-    written.and(stored.map(drop))?;
-    if context.interrupted {
+    let session = Session::open(&arguments.keep, header, output.quiet)?;
+    let mut measured = session.measure(|_, progress, journal| {
+        Ok(runner::run_on_machine(&case, Box::new(observed), progress, stop, journal))
+    })?;
+    measured.store_and_write(output)?;
+    let run = measured.run()?;
+    if run.context.interrupted {
         console::remark("interrupted: the figures are those of the observation until then");
         return Ok(INTERRUPTED);
     }

@@ -13,28 +13,24 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use super::keep;
-use crate::{
-    case::Case,
-    cli, console,
-    fleet::{
-        self,
-        engine::{Engine, Pace, Parts, gather},
-        slurm::{Slurm, Words},
-    },
-    machine,
-    reference::load_file,
-    report,
-    run::{Context, Run},
-    runner::context,
-    signals::INTERRUPTED,
-    store::Store,
-    units::words::hint,
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::Case, fleet, fleet::engine::Engine, fleet::engine::Pace, fleet::engine::Parts,
+    fleet::engine::gather, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
 };
+use chronoscope_machine::Machines;
+use chronoscope_report as report;
+use chronoscope_run::{Context, Run};
+use chronoscope_store::{Store, reference::load_file};
+use chronoscope_units::words::hint;
 
 /// The number of shards, unless another is given.
 const SHARDS: u64 = 8;
 
-/// How often the engine is asked, and how late a network file system may show a part.
+/// The interval between two questions to the engine, and the longest delay with which a network
+/// file system shows a part.
 const PACE: Pace = Pace { look: Duration::from_secs(1), late: Duration::from_secs(5) };
 
 /// Makes an engine, given the jobs' name, the words of a shard's command and the parts.
@@ -48,9 +44,15 @@ const ENGINES: [(&str, Make); 1] = [("slurm", |name, words, parts, options| {
 /// Runs the cases as shards on the engine of that name, and writes and stores the merged run.
 ///
 /// # Errors
-/// If there is no such engine, figures of the cases cannot be from several machines, a shard fails
-/// for good, or the results cannot be written.
-pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBool) -> Result<u8> {
+/// There is no such engine, the cases are measured in wall time, a shard fails for good, or the
+/// results cannot be written.
+pub fn execute(
+    machines: &Machines,
+    arguments: &cli::Run,
+    cases: &[Case],
+    word: &str,
+    stop: &AtomicBool,
+) -> Result<u8> {
     let names = ENGINES.map(|(name, _)| name);
     let Some((_, make)) = ENGINES.iter().find(|(name, _)| *name == word) else {
         bail!(
@@ -59,7 +61,7 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
             names[0]
         );
     };
-    check(arguments, cases)?;
+    check(machines, arguments, cases)?;
     let output = &arguments.output;
     report::check(output.output.as_deref())?;
     let mut store = (!arguments.keep.no_store).then(|| store(&arguments.keep)).transpose()?;
@@ -67,7 +69,7 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
         console::be_quiet();
     }
     let start = Instant::now();
-    let context = context::now();
+    let context = context::now(REVISION);
     let name = format!("chronoscope-{}", &context.uuid[..8]);
     let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
     let parts = Parts { folder: env::current_dir()?.join(&name), of };
@@ -97,8 +99,8 @@ pub fn execute(arguments: &cli::Run, cases: &[Case], word: &str, stop: &AtomicBo
     Ok(run.status().exit_code())
 }
 
-/// The words of the command line without `--store` and its value: a shard stores nothing, and the URL
-/// of a server may hold a password.
+/// The words of the command line without `--store` and its value: a shard stores nothing, and the
+/// URL of a server may hold a password.
 fn without_store(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut is_value = false;
     let keep = |word: &OsString| {
@@ -122,7 +124,7 @@ fn kept(arguments: &cli::Run, store: Option<&mut Store>, run: &Run) -> Result<()
 }
 
 /// Checks that the cases can be shared by machines.
-fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
+fn check(machines: &Machines, arguments: &cli::Run, cases: &[Case]) -> Result<()> {
     if arguments.shard.is_some() {
         bail!("`--on` makes the shards: leave out --shard, or write --shards N");
     }
@@ -133,7 +135,7 @@ fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
         return Ok(());
     }
     for case in cases {
-        if !machine::find(&case.target)?.shares_the_host() {
+        if !machines.describe(&case.target)?.properties.shares_the_host {
             bail!(
                 "{} is measured in wall time, and figures of several machines are not mixed: leave it \
                  out with --target, or give equal machines one name with --as NAME",
@@ -144,13 +146,14 @@ fn check(arguments: &cli::Run, cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
+/// Opens the store of new runs, and checks that it can be written.
 fn store(keep: &cli::Keep) -> Result<Store> {
     let store = Store::create(&keep.store.place()?)?;
     store.check_writable()?;
     Ok(store)
 }
 
-/// The run that the parts make, with the UUID, the date and the command line of this lab.
+/// Merges the parts into a run with the UUID, the date and the command line of this lab.
 fn merged(parts: &Parts, context: Context, seconds: f64) -> Result<Run> {
     let load = |path: PathBuf| Ok((name(&path), load_file(&path)?));
     let loaded = (1..=parts.of).map(|shard| load(parts.path(shard))).collect::<Result<Vec<_>>>()?;
@@ -159,11 +162,12 @@ fn merged(parts: &Parts, context: Context, seconds: f64) -> Result<Run> {
     Ok(Run { context, ..run })
 }
 
+/// A path's name without its folders.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().display().to_string()
 }
 
-/// Describes which parts an ended run leaves; removes its folder if there are none.
+/// Describes the parts that an ended run leaves; removes its folder if there are none.
 fn left(parts: &Parts) -> String {
     let complete = (1..=parts.of).filter(|shard| parts.path(*shard).is_file()).count();
     let folder = parts.folder.display();
@@ -179,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_is_told_of_no_store() {
+    fn a_shard_s_command_names_no_store() {
         let words = ["quick", "--store", "postgres://u:pw@h/d", "-j", "2", "--store=x", "--stored"];
         let left = without_store(words.iter().map(OsString::from));
         assert_eq!(left, ["quick", "-j", "2", "--stored"]);

@@ -1,13 +1,14 @@
-//! `chronoscope place`: gives back the places of labgrid's that killed runs hold.
+//! `chronoscope place`: gives back the places of labgrid that killed runs hold.
 
 use anyhow::{Result, bail};
 
-use crate::{console, machine::serial::labgrid};
+use chronoscope_base::console;
+use chronoscope_machine::serial::labgrid;
 
-/// Gives back all of them that can be.
+/// Gives back every such place that can be; returns the exit status.
 ///
 /// # Errors
-/// If one cannot: the message names each.
+/// A place cannot be given back; the message names all of them.
 pub fn release() -> Result<u8> {
     let lost = labgrid::give_back_lost()?;
     match lost.given_back {

@@ -2,15 +2,16 @@
 
 use anyhow::{Result, bail};
 
-use crate::{
-    cli::{self, PrintFormat},
-    reference::Reference,
-    report::{self, plan},
-    statistics::samples_to_claim,
-    store::Store,
-    units::printable,
-};
+use crate::{cli, cli::PrintFormat};
+use chronoscope_report::{self as report, plan};
+use chronoscope_statistics::samples_to_claim;
+use chronoscope_store::{Store, reference::Reference};
+use chronoscope_units::printable;
 
+/// Prints the samples and the time that a claim needs; returns the exit status.
+///
+/// # Errors
+/// The claim is no rate that a run can support, or the run cannot be read.
 pub fn execute(arguments: &cli::Plan) -> Result<u8> {
     let rate = claim(&arguments.claim)?;
     if samples_to_claim(rate, plan::MOST_MISSES).is_none() {
@@ -35,7 +36,7 @@ pub fn execute(arguments: &cli::Plan) -> Result<u8> {
 /// Reads a rate: `fewer than 1 in 1e6`, `1/1000000`, `1e-6`, `0.1 %`.
 ///
 /// # Errors
-/// If it is no rate between 0 and 1.
+/// The text is no rate between 0 and 1.
 fn claim(text: &str) -> Result<f64> {
     let words = ["fewer than", "less than", "at most", "below", "<"];
     let rest = text.trim();

@@ -1,20 +1,24 @@
-//! `chronoscope recover`: stores what labs measured that were killed before they stored it.
+//! `chronoscope recover`: stores the complete repetitions of labs that were killed before they
+//! stored their run.
 
 use std::{path::Path, time::Duration};
 
 use anyhow::{Context as _, Error, Result};
 
 use super::keep::{self, summary};
-use crate::{
-    cli, console,
-    journal::{self, Unfinished},
-    runner,
-    store::{Place, Store},
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_engine::{journal, journal::Unfinished, runner};
+use chronoscope_store::{Place, Store};
 
-/// How long another lab that looks for unfinished runs may hold a journal.
+/// The longest time that another lab, which looks for unfinished runs, may hold a journal.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Stores the runs of all journals of dead labs, or discards them; returns the exit status.
+///
+/// # Errors
+/// A journal cannot be read, or its run cannot be stored. The other journals are handled
+/// nevertheless.
 pub fn execute(arguments: &cli::Recover) -> Result<u8> {
     let place = arguments.store.place()?;
     let unreadable = || format!("the journals of {place} cannot be read");
@@ -30,8 +34,7 @@ pub fn execute(arguments: &cli::Recover) -> Result<u8> {
             Err(error) => failures.push(error),
         }
     }
-    // Each journal was tried.
-    told(failures)?;
+    report_all(failures)?;
     if found == 0 && !arguments.quiet {
         console::remark(&format!("there is no unfinished run beside {place}"));
     }
@@ -72,7 +75,7 @@ fn is_stored(store: &Store, journal: &Unfinished, stored: &journal::Stored) -> b
     !stored.numbers.is_empty() && stored.numbers.iter().all(holds)
 }
 
-/// Removes the journals of dead labs, and the remains of damaged ones. Each is tried.
+/// Removes the journals of dead labs, and the remains of damaged journals. Tries all of them.
 fn discard(place: &Place, quiet: bool) -> Result<u8> {
     let unreadable = || format!("the journals of {place} cannot be read");
     let path = place.local();
@@ -90,11 +93,11 @@ fn discard(place: &Place, quiet: bool) -> Result<u8> {
         let runs = if gone == 1 { "run" } else { "runs" };
         console::remark(&format!("{gone} unfinished {runs} discarded"));
     }
-    told(failures).map(|()| 0)
+    report_all(failures).map(|()| 0)
 }
 
-/// Prints what failed in a line each, but the last, which is the command's error.
-fn told(mut failures: Vec<Error>) -> Result<()> {
+/// Prints all failures but the last, one a line, and returns the last as the command's error.
+fn report_all(mut failures: Vec<Error>) -> Result<()> {
     let last = failures.pop();
     failures.iter().for_each(|error| console::remark(&format!("{error:#}")));
     last.map_or(Ok(()), Err)

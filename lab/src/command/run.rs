@@ -5,71 +5,70 @@ use std::{
     env,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
-use super::{keep::Keeper, on};
-use crate::{
-    case::{Case, Settings, Vary, experiment},
-    cli, console, doctor,
-    fleet::{self, Number, Plan, label},
-    journal::{CaseForm, Header, PeerForm},
-    machine::{
-        serial::{
-            self,
-            boards::{self, Holding},
-            labgrid,
-        },
-        vm::kernel::{self, Own},
-    },
-    report::{self, Screen, format::JSON},
-    run::{Context, SCHEMA, Shard, Target},
-    runner::{self, How, context, pairs},
-    signals::{self, INTERRUPTED},
-    study::{self, Overrides, Peer, Study},
-    units::{OneLine, words},
+use super::{on, session::Session};
+use crate::cli;
+use crate::revision::REVISION;
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::Case, case::Settings, case::Vary, case::experiment, doctor, fleet, fleet::Number,
+    fleet::Plan, fleet::label, journal::Header, journal::PeerForm, runner, runner::RunOptions,
+    runner::context, runner::pairs, study, study::Overrides, study::Peer, study::Study,
 };
+use chronoscope_machine::{
+    Machines, serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel,
+};
+use chronoscope_report::{self as report, Screen, format::JSON};
+use chronoscope_run::{Context, Shard, Target};
+use chronoscope_units::{OneLine, words};
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if arguments.list {
         return list(arguments);
     }
     let stop = signals::watch()?;
+    let machines = machines(arguments);
     if let (Some(engine), None) = (&arguments.on, &arguments.part) {
         // A wrong name or label ends here, and not in each job.
         identified(arguments)?;
-        let (study, experiments) = named(arguments)?;
+        let (study, experiments) = study_and_experiments(arguments)?;
         let overrides = overrides(arguments, experiments, None)?;
-        let (cases, peers) = chosen_study(study, experiments)?.plan(&overrides)?;
+        let (cases, peers) = chosen_study(study, experiments)?.plan(&machines, &overrides)?;
         let cases: Vec<Case> =
             cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
-        return on::execute(arguments, &cases, engine, stop);
+        return on::execute(&machines, arguments, &cases, engine, stop);
     }
-    // The place is given back on every way out of here.
-    let prepared = held_place(arguments, stop)
-        .and_then(|place| Ok((Prepared::of(arguments, place.as_ref(), stop)?, place)));
+    // The place is given back however this function returns.
+    let prepared = held_place(&machines, arguments, stop)
+        .and_then(|place| Ok((Prepared::new(&machines, arguments, place.as_ref(), stop)?, place)));
     match prepared {
-        // Whatever failed then was stopped.
+        // A failure after a signal is an effect of the signal.
         Err(_) if stop.load(Ordering::Relaxed) => {
             console::remark("interrupted: nothing was measured");
             Ok(INTERRUPTED)
         }
         prepared => {
             let (prepared, _place) = prepared?;
-            prepared.measure(arguments, stop)
+            prepared.measure(&machines, arguments, stop)
         }
     }
 }
 
 /// Reserves and locks the place of `--place`, if there is one.
-fn held_place(arguments: &cli::Run, stop: &AtomicBool) -> Result<Option<Holding>> {
+fn held_place<'m>(
+    machines: &'m Machines,
+    arguments: &cli::Run,
+    stop: &AtomicBool,
+) -> Result<Option<Holding<'m>>> {
     if arguments.place.is_empty() {
         return Ok(None);
     }
-    boards::hold(labgrid::Place::get(&arguments.place, stop)?, stop).map(Some)
+    machines.hold(labgrid::Place::get(&arguments.place, stop)?, stop).map(Some)
 }
 
 /// The cases and peers of a run, or of a shard of it.
@@ -82,13 +81,18 @@ struct Planned {
 }
 
 impl Planned {
-    fn of(arguments: &cli::Run, study: &Study, overrides: &Overrides) -> Result<Self> {
-        let (cases, peers) = study.plan(overrides)?;
+    fn new(
+        machines: &Machines,
+        arguments: &cli::Run,
+        study: &Study,
+        overrides: &Overrides,
+    ) -> Result<Self> {
+        let (cases, peers) = study.plan(machines, overrides)?;
         let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let Some(number) = shard_number(arguments)? else {
             return Ok(Self { cases, peers, keep_samples, shard: None });
         };
-        let shard = plan(study, &cases, &peers, keep_samples)?.shard(number);
+        let shard = plan(machines, study, &cases, &peers, keep_samples)?.shard(number);
         Ok(Self {
             cases: fleet::chosen(cases, &shard.cases),
             peers: fleet::chosen(peers, &shard.peers),
@@ -98,9 +102,15 @@ impl Planned {
     }
 }
 
-fn plan(study: &Study, cases: &[Case], peers: &[Peer], keep_samples: bool) -> Result<Plan> {
+fn plan(
+    machines: &Machines,
+    study: &Study,
+    cases: &[Case],
+    peers: &[Peer],
+    keep_samples: bool,
+) -> Result<Plan> {
     let forms: Vec<PeerForm> = peers.iter().map(pairs::form).collect();
-    Plan::of(study, cases, peers, &forms, keep_samples)
+    Plan::new(machines, study, cases, peers, &forms, keep_samples)
 }
 
 fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
@@ -110,12 +120,13 @@ fn shard_number(arguments: &cli::Run) -> Result<Option<Number>> {
 
 /// Prints the plan of the run, with the shard of each case if it is divided.
 fn list(arguments: &cli::Run) -> Result<u8> {
-    let (study, experiments) = named(arguments)?;
+    let (study, experiments) = study_and_experiments(arguments)?;
     let overrides = overrides(arguments, experiments, None)?;
     let study = chosen_study(study, experiments)?;
-    let (cases, peers) = study.plan(&overrides)?;
+    let machines = machines(arguments);
+    let (cases, peers) = study.plan(&machines, &overrides)?;
     let keep_samples = arguments.samples || cases.iter().any(is_traced);
-    let mut plan = plan(&study, &cases, &peers, keep_samples)?;
+    let mut plan = plan(&machines, &study, &cases, &peers, keep_samples)?;
     if let Some(Number { of, .. }) = shard_number(arguments)? {
         plan.divide(of);
     }
@@ -124,7 +135,7 @@ fn list(arguments: &cli::Run) -> Result<u8> {
         _ if format.is_json() => serde_json::to_string_pretty(&plan)? + "\n",
         _ if format.is_table() => {
             let screen = Screen::for_output(arguments.output.output.as_deref(), None);
-            report::cases::table(&plan, screen.columns)
+            super::cases::table(&plan, screen.columns)
         }
         _ => bail!("`--list` is printed as a table, or with --format json"),
     };
@@ -139,7 +150,7 @@ fn output_file(arguments: &cli::Run) -> Option<&Path> {
 
 /// The context of a run that starts now, with the name of the machine and the labels.
 fn identified(arguments: &cli::Run) -> Result<Context> {
-    let context = context::now();
+    let context = context::now(REVISION);
     let machine = arguments.machine_name.as_deref().map(label::machine).transpose()?;
     Ok(Context {
         machine: machine.unwrap_or(context.machine),
@@ -152,8 +163,7 @@ fn identified(arguments: &cli::Run) -> Result<Context> {
 struct Prepared {
     cases: Vec<Case>,
     peers: Vec<Peer>,
-    header: Header,
-    keeper: Keeper,
+    session: Session,
 }
 
 impl Prepared {
@@ -161,11 +171,16 @@ impl Prepared {
     ///
     /// # Errors
     /// If the arguments make no run, its results cannot be kept, or `stop` becomes true.
-    fn of(arguments: &cli::Run, place: Option<&Holding>, stop: &AtomicBool) -> Result<Self> {
-        let (study, experiments) = named(arguments)?;
+    fn new(
+        machines: &Machines,
+        arguments: &cli::Run,
+        place: Option<&Holding<'_>>,
+        stop: &AtomicBool,
+    ) -> Result<Self> {
+        let (study, experiments) = study_and_experiments(arguments)?;
         let overrides = overrides(arguments, experiments, place)?;
         let study = chosen_study(study, experiments)?;
-        let planned = Planned::of(arguments, &study, &overrides)?;
+        let planned = Planned::new(machines, arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
         let flashed = flashed(arguments, &cases)?;
         let board = board(arguments, &cases)?.map(str::to_owned);
@@ -174,7 +189,11 @@ impl Prepared {
         if quiet {
             console::be_quiet();
         }
-        set_own_kernel(arguments, cases.iter().chain(peers.iter().map(|peer| &peer.case)))?;
+        check_own_kernel(
+            machines,
+            arguments,
+            cases.iter().chain(peers.iter().map(|peer| &peer.case)),
+        )?;
         tell_programs(&peers);
         let mut all = cases.iter().chain(peers.iter().map(|peer| &peer.case));
         let on_this_machine = all.any(|case| case.target.machine == "host");
@@ -182,66 +201,52 @@ impl Prepared {
         if !quiet {
             doctor.iter().for_each(|finding| console::remark(&format!("doctor: {finding}")));
         }
+        let context = Context { doctor, shard, ..identified(arguments)? };
         let header = Header {
-            schema: SCHEMA,
-            context: Context { doctor, shard, ..identified(arguments)? },
             study: study.name,
-            titles: vec![study.title],
             notes: study.notes,
             answering: study.answering,
             keep_samples,
-            cases: cases.iter().map(CaseForm::of).collect(),
-            peers: peers.iter().map(pairs::ready).collect(),
+            peers: peers.iter().map(|peer| pairs::ready(machines, peer)).collect(),
+            ..Header::new(context, vec![study.title], &cases)
         };
-        let keeper = match arguments.part {
-            None => Keeper::open(&arguments.keep, &header, quiet)?,
-            Some(_) => Keeper::none(),
+        let session = match arguments.part {
+            None => Session::open(&arguments.keep, header, quiet)?,
+            // The verdict and the store are the merged run's.
+            Some(_) => Session::unkept(header),
         };
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
         } else if let (Some(image), Some(board)) = (&arguments.flash, &board) {
-            boards::flash_board(board, image, stop)?;
+            machines.flash_board(board, image, stop)?;
         }
-        Ok(Self { cases, peers, header, keeper })
+        Ok(Self { cases, peers, session })
     }
 
     /// Runs everything, and writes and stores the results. Returns the exit status.
     ///
     /// # Errors
     /// If a target does not exist, or the results cannot be written or stored.
-    fn measure(self, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
-        let Self { cases, peers, header, mut keeper } = self;
-        let mut progress =
-            report::progress::new(arguments.output.quiet || arguments.part.is_some());
-        let start = Instant::now();
-        let (progress, journal) = (progress.as_mut(), &mut keeper.journal);
-        let how = How { keep_samples: header.keep_samples, jobs: arguments.jobs.count() };
-        let outcome = runner::run(&cases, how, progress, stop, journal)?;
-        let beside = pairs::run(&peers, &header.peers, progress, stop, journal)?;
-        let context = Context {
-            interrupted: outcome.interrupted || beside.interrupted,
-            seconds: start.elapsed().as_secs_f64(),
-            case_seconds: Some(outcome.spent.as_secs_f64()),
-            ..header.context.clone()
-        };
-        let runs = header.runs(&context, outcome.results, beside.results);
-        let run = runs.first().context("a title makes a run")?;
+    fn measure(self, machines: &Machines, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
+        let Self { cases, peers, session } = self;
+        let jobs = arguments.jobs.count();
+        let mut measured = session.measure(|header, progress, journal| {
+            let options = RunOptions { keep_samples: header.keep_samples, jobs };
+            let outcome = runner::run(machines, &cases, options, progress, stop, journal)?;
+            let forms = &header.peers;
+            Ok(outcome.with_peers(pairs::run(machines, &peers, forms, progress, stop, journal)?))
+        })?;
         if let Some(part) = &arguments.part {
+            let run = measured.run()?;
             if run.context.interrupted {
                 return Ok(INTERRUPTED);
             }
-            // The verdict is that of the merged run.
             return report::write(run, JSON, Some(part), None).map(|()| 0);
         }
-        // Both are tried even if one fails, so that measurements are not lost.
-        let output = &arguments.output;
-        let stored = keeper.store(&runs);
-        let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
-        let (format, file) = (output.format(), output.output.as_deref());
-        let written = report::write(run, format, file, name.as_deref());
-        written.and(stored.map(drop))?;
+        measured.store_and_write(&arguments.output)?;
+        let run = measured.run()?;
         if run.context.interrupted {
-            let (complete, all) = (outcome.complete + beside.complete, cases.len() + peers.len());
+            let (complete, all) = (measured.complete, cases.len() + peers.len());
             console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
             return Ok(INTERRUPTED);
         }
@@ -268,27 +273,57 @@ fn board<'a>(arguments: &cli::Run, cases: &'a [Case]) -> Result<Option<&'a str>>
     }
 }
 
-/// Sets the kernel that the command line names.
+/// The machines of the run, with the kernel of the user's that the command line names.
+fn machines(arguments: &cli::Run) -> Machines {
+    Machines::with_kernel(kernel_settings(arguments))
+}
+
+fn kernel_settings(arguments: &cli::Run) -> kernel::Settings {
+    kernel::Settings {
+        image: arguments.kernel_image.clone(),
+        modules: arguments.kernel_modules.clone(),
+        append: arguments.append.clone().unwrap_or_default(),
+    }
+}
+
+/// Checks the command line's settings for kernels of the user's.
 ///
 /// # Errors
-/// If it cannot be read, or no case runs on it. A shard may be without such a case.
-fn set_own_kernel<'a>(
+/// If a file cannot be read, or no case runs on such a kernel. A shard may be without such a case.
+fn check_own_kernel<'a>(
+    machines: &Machines,
     arguments: &cli::Run,
-    mut cases: impl Iterator<Item = &'a Case>,
+    cases: impl Iterator<Item = &'a Case>,
 ) -> Result<()> {
-    let Some(image) = arguments.kernel_image.clone() else { return Ok(()) };
-    if !cases.any(|case| kernel::OWN_TARGETS.contains(&case.target.to_string().as_str())) {
-        if arguments.shard.is_some() {
-            return Ok(());
-        }
+    let cli::Run { kernel_image, kernel_modules, append, .. } = arguments;
+    if kernel_image.is_none() && kernel_modules.is_none() && append.is_none() {
+        return Ok(());
+    }
+    let kernels = cases.map(|case| machines.own_kernel(&case.target));
+    let kernels: Vec<_> = kernels.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let is_used = match kernel_image {
+        Some(image) => kernels.iter().any(|kernel| kernel.image == *image),
+        None => !kernels.is_empty(),
+    };
+    if is_used {
+        return kernel_settings(arguments).check();
+    }
+    if arguments.shard.is_some() {
+        return Ok(());
+    }
+    let target = kernel::OWN_TARGETS[0];
+    if kernel_image.is_none() {
         bail!(
-            "`--kernel-image` is the kernel of {0}, and no case runs there: add --target {0}",
-            kernel::OWN_TARGETS[0]
+            "--kernel-modules and --append are for a kernel of your own, and no case runs on one: add \
+             --kernel-image FILE --target {target}, or --target linux=FILE@vm"
         );
     }
-    let (modules, append) =
-        (arguments.kernel_modules.clone(), arguments.append.clone().unwrap_or_default());
-    kernel::set_own(Own { image, modules, append })
+    if !kernels.is_empty() {
+        bail!("`--kernel-image` and the target name two kernels: leave out one of them");
+    }
+    bail!(
+        "`--kernel-image` is the kernel of {target}, and no case runs there: add --target {target}"
+    )
 }
 
 /// Prints the commands of the study's own programs, even with `--quiet`: they run with the user's
@@ -318,7 +353,7 @@ fn is_traced(case: &Case) -> bool {
 ///
 /// # Errors
 /// If two studies are named, or a word is neither a study nor an experiment.
-fn named(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
+fn study_and_experiments(arguments: &cli::Run) -> Result<(Option<&Path>, &[String])> {
     let study = arguments.study.as_deref();
     let Some((first, rest)) = arguments.experiments.split_first() else {
         return Ok((study, &[]));
@@ -349,8 +384,9 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
         Some(word) => study::find(word),
         None if experiments.is_empty() => study::find(Path::new("quick")),
         None => {
-            let entries = experiments.iter().map(|name| Ok(study::Entry::of(experiment(name)?)));
-            Ok(Study::of(entries.collect::<Result<_>>()?))
+            let entries =
+                experiments.iter().map(|name| Ok(study::Entry::with_defaults(experiment(name)?)));
+            Ok(Study::from_entries(entries.collect::<Result<_>>()?))
         }
     }
 }
@@ -358,7 +394,7 @@ pub(super) fn chosen_study(study: Option<&Path>, experiments: &[String]) -> Resu
 fn overrides(
     arguments: &cli::Run,
     experiments: &[String],
-    place: Option<&Holding>,
+    place: Option<&Holding<'_>>,
 ) -> Result<Overrides> {
     for name in experiments {
         experiment(name)?;
@@ -382,7 +418,7 @@ fn overrides(
     })
 }
 
-/// The image to write into a board's chip, and the chip: that of `--flash`, or of a board's target.
+/// The image to write into a board's chip, from `--flash` or a board's target, and the chip.
 ///
 /// # Errors
 /// A chip without an image, or with several.
@@ -405,9 +441,9 @@ fn flashed<'a>(arguments: &'a cli::Run, cases: &[Case]) -> Result<Option<(PathBu
 const PLACE: &str = "place";
 
 /// The targets of `--target`, the board of `--machine`, and the place that is held.
-fn targets(arguments: &cli::Run, place: Option<&Holding>) -> Result<Vec<Target>> {
+fn targets(arguments: &cli::Run, place: Option<&Holding<'_>>) -> Result<Vec<Target>> {
     let mut targets =
-        arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>>>()?;
+        arguments.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>, _>>()?;
     if let Some(machine) = &arguments.machine {
         if !machine.starts_with(serial::PREFIX) {
             bail!(
@@ -442,7 +478,7 @@ fn targets(arguments: &cli::Run, place: Option<&Holding>) -> Result<Vec<Target>>
     Ok(targets)
 }
 
-/// The values of `--set`, after those of other flags.
+/// The values of other flags, then of `--set`.
 ///
 /// # Errors
 /// A setting is not `NAME=VALUE`, or a parameter is set twice.

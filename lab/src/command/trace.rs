@@ -2,20 +2,21 @@
 
 use anyhow::{Result, bail};
 
-use crate::{
-    cli, console,
-    reference::Reference,
-    report,
-    run::{CaseResult, Run},
-    store::Store,
-    timeline::Timeline,
-};
+use crate::cli;
+use chronoscope_base::console;
+use chronoscope_report::{self as report, timeline::Timeline};
+use chronoscope_run::{CaseResult, Run};
+use chronoscope_store::{Store, reference::Reference};
 
+/// Writes a run as a timeline; returns the exit status.
+///
+/// # Errors
+/// The run cannot be read or has nothing to show, or the output cannot be written.
 pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     let reference = Reference::try_from(arguments.run.as_os_str())?;
     let (_, run) = reference.load(|| Store::open(&arguments.store.place()?))?;
     let cases = chosen(&run, arguments.case.as_deref())?;
-    let mut timeline = Timeline::of(&cases);
+    let mut timeline = Timeline::new(&cases);
     if timeline.is_empty() {
         let what = match timeline.remarks.first() {
             Some(remark) => remark.clone(),
@@ -33,7 +34,7 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
     Ok(0)
 }
 
-/// The selected cases: all, one by its number, or all that have every word.
+/// The selected cases: all, the case of a number, or the cases that have every word.
 fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> {
     let Some(which) = which else { return Ok(run.cases.iter().collect()) };
     if let Ok(number) = which.parse::<usize>() {
@@ -45,10 +46,7 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
             )
         });
     }
-    let has = |case: &CaseResult| {
-        let key = case.key();
-        which.split_whitespace().all(|word| key.split(' ').any(|known| known == word))
-    };
+    let has = |case: &CaseResult| which.split_whitespace().all(|word| case.is_called(word));
     let found: Vec<_> = run.cases.iter().filter(|case| has(case)).collect();
     if found.is_empty() {
         let known = run
@@ -65,6 +63,7 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
     Ok(found)
 }
 
+/// A number of cases in words.
 fn cases(count: usize) -> String {
     if count == 1 { "1 case".to_owned() } else { format!("{count} cases") }
 }

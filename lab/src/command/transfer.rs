@@ -11,20 +11,18 @@ use anyhow::{Error, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::history::Filter;
-use crate::{
-    cli, console, digest,
-    reference::{self, MAX_FILE, Reference},
-    report,
-    run::Run,
-    store::Store,
-    units::file,
-};
+use crate::cli;
+use chronoscope_base::{console, digest};
+use chronoscope_report as report;
+use chronoscope_run::Run;
+use chronoscope_store::{Store, reference, reference::MAX_FILE, reference::Reference};
+use chronoscope_units::file;
 
-/// Writes runs, each as one line of JSON. A run that cannot be read is named, and the others are
-/// written.
+/// Writes runs, each as one line of JSON, and names each run that cannot be read. Returns the exit
+/// status.
 ///
 /// # Errors
-/// If a run could not be read, or the output cannot be written.
+/// A run could not be read, or the output cannot be written.
 pub fn export(arguments: &cli::Export) -> Result<u8> {
     let output = arguments.output.as_deref();
     report::check(output)?;
@@ -55,22 +53,23 @@ pub fn export(arguments: &cli::Export) -> Result<u8> {
     Ok(0)
 }
 
-/// How many runs could not be read or stored.
+/// The number of runs that could not be read or stored.
 #[derive(Default)]
 struct Refused(usize);
 
 impl Refused {
-    /// The most that are told one by one.
-    const TOLD: usize = 20;
+    /// The most refusals that are printed.
+    const PRINTED: usize = 20;
 
+    /// Counts a refusal, and prints its reason.
     fn add(&mut self, error: &Error) {
         self.0 += 1;
-        if self.0 <= Self::TOLD {
+        if self.0 <= Self::PRINTED {
             console::remark(&format!("{error:#}"));
         }
     }
 
-    /// Fails if there was one; `done` says what became of the others.
+    /// Fails if a run was refused; `done` is the sentence on the other runs.
     fn none(&self, done: &str) -> Result<()> {
         match self.0 {
             0 => Ok(()),
@@ -80,15 +79,16 @@ impl Refused {
     }
 }
 
+/// The number in the store of the run that a word names.
 fn number(word: &std::ffi::OsString, store: &Store) -> Result<i64> {
     Reference::try_from(word.as_os_str())?.number(store)
 }
 
-/// Stores the runs of files. A run that the store has already is left as it is. One that is refused
-/// is named, and the others are stored.
+/// Stores the runs of files, and names each run that is refused. A run that the store has already
+/// is left as it is. Returns the exit status.
 ///
 /// # Errors
-/// If a run was refused, or the store cannot be written any more.
+/// A run was refused, or the store can no longer be written.
 pub fn import(arguments: &cli::Import) -> Result<u8> {
     let mut store = Store::create(&arguments.store.place()?)?;
     store.check_writable()?;
@@ -110,7 +110,7 @@ pub fn import(arguments: &cli::Import) -> Result<u8> {
     Ok(0)
 }
 
-/// How many runs were stored, and how many the store had.
+/// The number of runs that were stored, and of runs that the store had.
 #[derive(Default)]
 struct Counts {
     stored: usize,
@@ -123,6 +123,7 @@ impl std::fmt::Display for Counts {
     }
 }
 
+/// A number of runs in words.
 fn runs(count: usize) -> String {
     format!("{count} run{}", if count == 1 { "" } else { "s" })
 }
@@ -134,11 +135,11 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// Stores each run of a stream of JSON values, one by one. The values behind one that is no JSON
-    /// cannot be found, and are not read.
+    /// Stores each run of a stream of JSON values, one by one. Text that is no JSON ends the
+    /// stream, because the values behind it cannot be found.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// The store cannot be written.
     fn read(&mut self, path: &Path, source: impl Read) -> Result<()> {
         let left = Rc::new(Cell::new(MAX_FILE));
         let source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
@@ -147,7 +148,7 @@ impl Import<'_> {
             let (run, is_last) = match values.next() {
                 None if place == 1 => return self.refuse(path, anyhow!("there is no run in it")),
                 None => return Ok(()),
-                Some(Ok(value)) => (reference::from_value(value), false),
+                Some(Ok(value)) => (reference::from_value(value).map_err(Error::from), false),
                 Some(Err(error)) => {
                     (Err(Error::from(error).context("the rest of the file is not read")), true)
                 }
@@ -163,8 +164,8 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Stores a run. One of an older program gets a UUID from its content, so that it is stored
-    /// once; it is known, too, if the store has it from that program.
+    /// Stores a run. A run of an older program gets a UUID from its content, so that it is stored
+    /// once. Such a run is known also if the store has it from the older program.
     fn add(&mut self, mut run: Run) -> Result<()> {
         if run.context.uuid.is_empty() {
             if self.store.find_unnamed(&run)?.is_some() {
@@ -174,16 +175,16 @@ impl Import<'_> {
             run.context.uuid = digest::uuid(&serde_json::to_vec(&run)?).into();
         }
         let is_known = self.store.find(&run.context.uuid)?.is_some();
-        // Adding one that is known compares the two.
+        // For a known run, `add` compares the two.
         self.store.add(&[&run])?;
         *if is_known { &mut self.counts.known } else { &mut self.counts.stored } += 1;
         Ok(())
     }
 
-    /// Names a run or a file that is refused.
+    /// Counts and names a run or a file that is refused.
     ///
     /// # Errors
-    /// If it is the store that fails: it would refuse all others as well.
+    /// The store itself fails: it would refuse all other runs as well.
     fn refuse(&mut self, path: &Path, error: Error) -> Result<()> {
         let error = error.context(path.display().to_string());
         if self.store.check_writable().is_err() {

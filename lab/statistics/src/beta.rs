@@ -141,8 +141,8 @@ fn fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64) {
-        assert!((ours / theirs - 1.0).abs() < 1e-12, "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found:e} is not {expected:e}");
     }
 
     #[test]
@@ -200,8 +200,8 @@ mod tests {
             (1e-6, 29.0, 6.170056101418934),
             (0.05, 1e6, 1.959966356814107),
         ] {
-            let ours = t_quantile(p, freedom);
-            assert!((ours / t - 1.0).abs() < 1e-9, "{ours:e} is not {t:e}");
+            let found = t_quantile(p, freedom);
+            assert!((found / t - 1.0).abs() < 1e-9, "{found:e} is not {t:e}");
         }
         assert_eq!(t_quantile(0.0, 4.0), f64::INFINITY);
         assert!(t_quantile(1.0, 4.0) < 1e-12);

@@ -5,7 +5,8 @@
 use super::significance::Difference;
 
 /// The relative scatter between runs (one standard deviation) that is assumed of the median by a
-/// wall clock whose history is not known: 0.15 is 15 %. It was seen on shared virtual machines.
+/// wall clock without a known history: 0.15 is 15 %. Source: measurements on shared virtual
+/// machines.
 pub const ASSUMED: f64 = 0.15;
 
 /// The scatter that is assumed of percentiles in the tail, and of extremes.
@@ -52,7 +53,7 @@ impl Between {
     /// ten of the same scatter.
     ///
     /// The sum has no more degrees of freedom than the scatter. Satterthwaite's formula would give
-    /// it more where the learned scatter is small by chance, which is where false alarms come from.
+    /// it more where the learned scatter is small by chance, and false alarms come from such cases.
     pub fn widen(&self, difference: Difference) -> Difference {
         let sum = difference.with(self.variance(), self.freedom());
         Difference { freedom: sum.freedom.min(self.freedom()), ..sum }

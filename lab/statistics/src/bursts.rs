@@ -1,8 +1,8 @@
 //! Tests whether rare samples are spread evenly over time or come in bursts. A bound of a rate
 //! assumes that they are independent; bursts break it.
 //!
-//! An [`Order`] takes samples one by one and keeps, in bounded memory, the deadline misses in each of
-//! at most 128 consecutive blocks, and the places of the 100 largest samples.
+//! The collector takes samples one by one and keeps, in bounded memory, the deadline misses in each
+//! of at most 128 consecutive blocks, and the places of the 100 largest samples.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -35,7 +35,7 @@ pub struct Bursts {
     /// The number of rare samples whose places in time were tested: the misses if there are at
     /// least 100; otherwise the largest samples, up to 100 and a tenth of all.
     pub tested: u64,
-    /// The variance of their counts in [`BLOCKS`] consecutive blocks, relative to that of
+    /// The variance of their counts in [`BLOCKS`] consecutive blocks, divided by the variance of
     /// independent samples: about 1 if they are independent. `None` with fewer than 40.
     pub dispersion: Option<f64>,
     /// The chance of a dispersion as large or larger, if they were independent.
@@ -55,9 +55,9 @@ impl Bursts {
     }
 }
 
-/// Rare samples in the order of time.
+/// Collects the rare samples of a case in the order of time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order {
+pub(super) struct RareSamples {
     samples: u64,
     misses: u64,
     blocks: Vec<Block>,
@@ -80,7 +80,7 @@ struct Block {
     misses: u64,
 }
 
-impl Order {
+impl RareSamples {
     pub(super) fn push(&mut self, value: u64, is_miss: bool) {
         let place = self.samples;
         self.samples += 1;
@@ -159,10 +159,10 @@ impl Order {
     pub(super) fn bursts(&self) -> Bursts {
         let misses = usize::try_from(self.misses).unwrap_or(usize::MAX);
         let (blocks, tested) = if misses >= LARGEST {
-            (self.of_misses(), self.misses)
+            (self.misses_by_block(), self.misses)
         } else {
             let places = self.rarest(misses);
-            (self.of_places(&places), places.len() as u64)
+            (self.places_by_block(&places), places.len() as u64)
         };
         let found = if tested >= FEWEST as u64 { dispersion(&blocks) } else { None };
         Bursts {
@@ -174,8 +174,8 @@ impl Order {
         }
     }
 
-    /// The misses, by [`BLOCKS`] blocks of about equal length.
-    fn of_misses(&self) -> Vec<(u64, u64)> {
+    /// Returns the samples and misses of each of [`BLOCKS`] blocks of about equal length.
+    fn misses_by_block(&self) -> Vec<(u64, u64)> {
         let mut blocks = vec![(0, 0); BLOCKS];
         let mut before = 0;
         for block in &self.blocks {
@@ -202,7 +202,8 @@ impl Order {
         rare.map(|(_, place)| *place).collect()
     }
 
-    fn of_places(&self, places: &[u64]) -> Vec<(u64, u64)> {
+    /// Returns the samples of each of [`BLOCKS`] blocks, and how many of `places` lie in it.
+    fn places_by_block(&self, places: &[u64]) -> Vec<(u64, u64)> {
         let mut blocks: Vec<(u64, u64)> = (0..BLOCKS as u64)
             .map(|block| (self.start_of(block + 1) - self.start_of(block), 0))
             .collect();
@@ -215,7 +216,7 @@ impl Order {
         (block as usize).min(BLOCKS - 1)
     }
 
-    /// The first place of a block: the smallest that [`Order::block_of`] assigns to it.
+    /// The first place of a block: the smallest that [`Self::block_of`] assigns to it.
     fn start_of(&self, block: u64) -> u64 {
         (u128::from(self.samples) * u128::from(block)).div_ceil(BLOCKS as u128) as u64
     }
@@ -226,7 +227,7 @@ impl Order {
 /// homogeneity). `None` with fewer than two blocks that have samples, or when none or all of the
 /// samples are events.
 ///
-/// The p-value is that of chi-squared, which needs about two events a block.
+/// The p-value is taken from the chi-squared distribution, which needs about two events a block.
 pub fn dispersion(blocks: &[(u64, u64)]) -> Option<(f64, f64)> {
     let blocks: Vec<(f64, f64)> = blocks
         .iter()
@@ -252,8 +253,8 @@ mod tests {
     use crate::resample::SplitMix64;
 
     /// The order of samples below 1000, of which those above `deadline` are misses.
-    fn order(values: impl IntoIterator<Item = u64>, deadline: u64) -> Order {
-        let mut order = Order::default();
+    fn order(values: impl IntoIterator<Item = u64>, deadline: u64) -> RareSamples {
+        let mut order = RareSamples::default();
         values.into_iter().for_each(|value| order.push(value, value > deadline));
         order
     }
@@ -293,28 +294,28 @@ mod tests {
         assert!(equal.tested == 40 && equal.dispersion.is_some(), "{equal:?}");
         assert_eq!(order([5; 5_000], u64::MAX).bursts().tested, 0);
         // Nor if the equal samples came with another order, or were the first to be kept.
-        let mut merged = Order::default();
+        let mut merged = RareSamples::default();
         merged.merge(&order([5; 5_000], u64::MAX));
         assert_eq!(merged.bursts().tested, 0);
         let falling = order((0..5_000).rev(), u64::MAX).bursts();
         assert!(falling.tested == 100 && falling.dispersion.unwrap() > 50.0, "{falling:?}");
         // A short repetition of misses alone.
         assert_eq!(order([9; 50], 0).bursts().tested, 50);
-        assert_eq!(Order::default().bursts().tested, 0);
+        assert_eq!(RareSamples::default().bursts().tested, 0);
     }
 
     #[test]
     fn repetitions_follow_each_other() {
         let values = scattered(7_000);
         let whole = order(values.clone(), 990_000).bursts();
-        let mut parts = Order::default();
+        let mut parts = RareSamples::default();
         values.chunks(1_400).for_each(|part| parts.merge(&order(part.to_vec(), 990_000)));
         let parts = parts.bursts();
         assert_eq!(parts.tested, whole.tested);
         // With fewer than 100 misses the places are exact, with more the blocks are approximate.
         assert_eq!(parts.dispersion, whole.dispersion, "{parts:?} {whole:?}");
         let whole = order(values.clone(), 700_000).bursts();
-        let mut parts = Order::default();
+        let mut parts = RareSamples::default();
         values.chunks(1_400).for_each(|part| parts.merge(&order(part.to_vec(), 700_000)));
         assert_eq!(parts.bursts().tested, whole.tested);
         assert!(parts.blocks.len() <= MOST_BLOCKS);
@@ -326,7 +327,7 @@ mod tests {
 
     #[test]
     fn blocks_are_of_one_length_and_few() {
-        let lengths = |order: &Order| -> Vec<u64> {
+        let lengths = |order: &RareSamples| -> Vec<u64> {
             order.blocks.iter().map(|block| block.samples).collect()
         };
         let of = |count: u64| order((0..count).map(|_| 0), 0);
@@ -334,13 +335,13 @@ mod tests {
         assert_eq!(lengths(&of(129)), [&[2; 64][..], &[1]].concat());
         let mut thousand = of(1_000);
         assert_eq!(lengths(&thousand), [8; 125]);
-        let twentieths = thousand.of_misses();
+        let twentieths = thousand.misses_by_block();
         assert!(twentieths.iter().all(|(samples, _)| [48, 56].contains(samples)), "{twentieths:?}");
         let mut half = of(64);
         half.merge(&of(64));
         assert_eq!(lengths(&half), [1; 128]);
-        // What follows a merged order has blocks of its length.
-        let mut merged = Order::default();
+        // Samples after a merge form blocks of the merged length.
+        let mut merged = RareSamples::default();
         merged.merge(&thousand);
         [&mut merged, &mut thousand]
             .into_iter()

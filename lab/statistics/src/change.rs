@@ -1,44 +1,46 @@
-//! Changes of level in a sequence of figures, such as a case's median from run to run. The module
-//! knows figures in their order, and no store.
+//! Finds changes of level in a sequence of figures, such as a case's median from run to run. The
+//! module knows figures in their order, not the runs that they come from.
 //!
 //! The place of a change maximizes the standardized rank-sum statistic of Mann and Whitney over all
-//! places (Hawkins and Deng 2010, "A nonparametric change-point control chart"). Its significance is
-//! that of a permutation test of the maximum, which is exact for exchangeable figures of any
-//! distribution, with ties. Further changes are found by binary segmentation (Scott and Knott 1974),
-//! as E-divisive does (Matteson and James 2014).
+//! places (Hawkins and Deng 2010, "A nonparametric change-point control chart"). Its significance
+//! comes from a permutation test of the maximum, which is exact for exchangeable figures of any
+//! distribution, with ties. Further changes are found by binary segmentation (Scott and Knott
+//! 1974), as E-divisive does (Matteson and James 2014).
 
-use super::resample::{SplitMix64, median};
+use super::resample::{SplitMix64, median, ranks};
 
 /// The fewest figures on each side of a change.
 pub const FEWEST: usize = 5;
 
-/// The share of sequences without a change in which one is found.
+/// The rate of false alarms: the share of sequences without a change in which a change is found.
 pub const FALSE_ALARMS: f64 = 0.01;
 
-/// The permutations of a test.
+/// The number of permutations of a test.
 const PERMUTATIONS: usize = 999;
 
-/// A test ends early, without a change, at so many permutations as extreme as the sequence (Besag
-/// and Clifford 1991).
+/// A test ends early, without a change, once this number of permutations are as extreme as the
+/// sequence (Besag and Clifford 1991).
 const ENOUGH: usize = 20;
 
 /// A change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// The place of the first figure after the change, from 0.
+    /// The index of the first figure after the change.
     pub at: usize,
-    /// The median between the change before and this one.
+    /// The median of the figures from the previous change to this change.
     pub before: f64,
-    /// The median between this change and the next one.
+    /// The median of the figures from this change to the next change.
     pub after: f64,
 }
 
-/// Returns the changes in a sequence, in its order. In [`FALSE_ALARMS`] of the sequences whose
-/// figures are exchangeable there is any; in more of those whose neighbours are correlated. Levels
-/// that differ by no more than the share `floor` are one level. Empty for fewer than 2 ×
-/// [`FEWEST`] figures, or where one is not a number. The same sequence gives the same changes.
+/// Returns the changes in a sequence, in its order. The same sequence gives the same changes. Empty
+/// for fewer than 2 × [`FEWEST`] figures, or if a figure is NaN. A change of at most the share
+/// `floor` of the level before is left out.
 ///
-/// The cost is about 100 n steps without a change, and 1000 n for each change.
+/// If the figures are exchangeable, so that no level changes, the chance of any change in the
+/// result is at most [`FALSE_ALARMS`]. The chance is higher if neighbours are correlated.
+///
+/// The cost for n figures is about 100 n steps without a change, and 1000 n for each change.
 pub fn changes(values: &[f64], floor: f64) -> Vec<Change> {
     if values.iter().any(|value| value.is_nan()) {
         return Vec::new();
@@ -57,7 +59,7 @@ pub fn changes(values: &[f64], floor: f64) -> Vec<Change> {
     found.collect()
 }
 
-/// Adds the places at which a part of the sequence, which begins at `start`, is to be split.
+/// Adds the places of the changes in `values`, a part of the sequence that begins at `start`.
 fn split(values: &[f64], start: usize, places: &mut Vec<usize>) {
     let mut ranks = ranks(values);
     let Some((observed, at)) = strongest(&ranks) else { return };
@@ -71,8 +73,8 @@ fn split(values: &[f64], start: usize, places: &mut Vec<usize>) {
     split(after, start + at, places);
 }
 
-/// Returns whether at most [`FALSE_ALARMS`] of the permutations are as extreme as the sequence.
-/// Leaves the ranks in another order.
+/// Returns whether at most the share [`FALSE_ALARMS`] of permutations are as extreme as the
+/// sequence, whose strongest change is `observed`. Shuffles the ranks.
 fn is_significant(ranks: &mut [f64], observed: f64, seed: usize) -> bool {
     let mut random = SplitMix64::new((seed as u64) << 32 | ranks.len() as u64);
     let mut extreme = 0;
@@ -91,8 +93,8 @@ fn is_significant(ranks: &mut [f64], observed: f64, seed: usize) -> bool {
     (extreme + 1) as f64 / (PERMUTATIONS + 1) as f64 <= FALSE_ALARMS
 }
 
-/// The largest standardized rank sum, but for a factor that all permutations share, and its place.
-/// `None` if the sequence is too short.
+/// The largest standardized rank sum and its place. A factor that all permutations have in common
+/// is omitted. `None` if the sequence is too short.
 fn strongest(ranks: &[f64]) -> Option<(f64, usize)> {
     let n = ranks.len();
     let middle = (n as f64 + 1.0) / 2.0;
@@ -106,20 +108,6 @@ fn strongest(ranks: &[f64]) -> Option<(f64, usize)> {
         }
     }
     best
-}
-
-/// The rank of each value, from 1; equal values share the mean of their ranks.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut next = 0.0;
-    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        let count = equal.len() as f64;
-        equal.iter().for_each(|place| ranks[*place] = next + (count + 1.0) / 2.0);
-        next += count;
-    }
-    ranks
 }
 
 #[cfg(test)]

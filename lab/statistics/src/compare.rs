@@ -7,10 +7,10 @@
 //! layout and its neighbours' load; a million of them can agree and still be wrong.
 //!
 //! Estimate, interval and test measure the same quantity: the difference of the means of the
-//! logarithms, from ten repetitions on of the trimmed means (see [`significance`](super::significance)).
+//! logarithms, from ten repetitions on of the trimmed means (see [`super::significance`]).
 //! The ratio is its exponential, the interval comes from its standard error, and the p-value too.
 //!
-//! [`decide`](super::decide) has the rules. A **regression** is a difference that is significant
+//! [`super::decide`] has the rules. A **regression** is a difference that is significant
 //! and exceeds the threshold; a **pass** requires that the whole interval is within the threshold;
 //! everything between is **open**: no regression is shown, and none excluded.
 //!
@@ -20,8 +20,8 @@
 //! of *any* false regression in it at 2 % (see [`alpha`]). The chance of any
 //! false alarm is controlled, not the share of false ones among the alarms (the false discovery
 //! rate), because a single false alarm stops a release, and because the usual change concerns a
-//! case or two, for which a false discovery rate finds no more. An interval is that of its
-//! statistic alone, at 95 %: a false pass is a matter of one statistic.
+//! case or two, for which a false discovery rate finds no more. An interval covers its statistic
+//! alone, at 95 %: a false pass is a matter of one statistic.
 //!
 //! The crate `chronoscope-trust` computes power and false alarms on simulated and recorded data.
 //!
@@ -38,22 +38,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     between::Between,
-    decide::{Evidence, Reason, Verdict},
+    decide::{Evidence, FEWEST_REPETITIONS, Reason, Verdict},
     needed::Unsettled,
     resample::{Interval, median},
     sequential,
     significance::{Difference, holm, trimmed_mean},
 };
 
-/// The fewest repetitions a side that allow a verdict, unless the clock is exact. With five, the
-/// interval covers the true ratio in 95 % of cases on simulated and recorded data, and its half
-/// width is 2.8 standard errors; with three it is 4.3, and a single disturbed repetition decides.
-pub const FEWEST_REPETITIONS: usize = 5;
-
 /// The two-sided error rate of a family after Holm's correction, by the number of its tests: half
-/// of it is for false regressions. The p-value of a trimmed mean is too small: by a factor of 1.3 at
-/// 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates make up for it, so
-/// that a family raises a false regression in 2 % of comparisons, by simulation.
+/// of it is for false regressions. The p-value of a trimmed mean is too small: by a factor of 1.3
+/// at 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates correct the
+/// excess: a family raises a false regression in 2 % of comparisons, by simulation.
 pub fn alpha(family: usize) -> f64 {
     if family <= ONE_CASE { 0.035 } else { 0.02 }
 }
@@ -68,7 +63,9 @@ pub const INTERVAL: f64 = 0.05;
 /// above zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Case<'a> {
+    /// The repetitions of side A, in the order in which they ran.
     pub a: &'a [f64],
+    /// The repetitions of side B, in the order in which they ran.
     pub b: &'a [f64],
     /// `true` if the sides took turns, so that repetition i of A and of B are neighbours in time.
     /// Both sides then need the same number of repetitions.
@@ -90,7 +87,7 @@ pub struct Rules {
     /// The smallest relative growth that matters: 0.05 is 5 %.
     pub threshold: f64,
     /// The number of this look, from 1, if the comparison may go on after it (see
-    /// [`sequential`](super::sequential)); `None` if it is the only one.
+    /// [`super::sequential`]); `None` if it is the only one.
     pub look: Option<usize>,
 }
 
@@ -125,14 +122,16 @@ pub enum Test {
 /// The figures of a statistic and its verdict. A figure that could not be computed is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The typical repetition: the geometric mean, from ten repetitions on without a fifth at each
-    /// end; with an exact clock the median.
+    /// The typical repetition of A: the geometric mean, from ten repetitions on without a fifth at
+    /// each end; with an exact clock the median.
     pub a: Option<f64>,
+    /// The typical repetition of B, computed as for A.
     pub b: Option<f64>,
     /// B relative to A: `b / a`, or with pairs the typical ratio of a pair.
     pub ratio: Option<f64>,
     /// The 95 % interval of the ratio.
     pub interval: Option<Interval>,
+    /// The procedure that gave the p-value.
     pub test: Test,
     /// The two-sided p-value of this statistic alone.
     pub p: Option<f64>,
@@ -146,6 +145,7 @@ pub struct Comparison {
     /// For an open statistic, the number of repetitions of each side that would settle it with a
     /// chance of 80 %; `None` if no number would.
     pub settled_by: Option<usize>,
+    /// The verdict, after Holm's correction.
     pub verdict: Verdict,
 }
 
@@ -154,20 +154,20 @@ pub struct Comparison {
 /// out of that count. Apart from `p_holm`, `settled_by` and the verdict, a result depends on its
 /// own repetitions alone.
 pub fn compare(cases: &[Case], rules: &Rules) -> Vec<Comparison> {
-    let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::of(case, rules)).collect();
+    let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::new(case, rules)).collect();
     let ps: Vec<f64> = measured.iter().filter_map(|one| one.result.p).collect();
     let mut corrected = holm(&ps).into_iter();
     let alpha = rules.alpha(ps.len());
-    let of_one = alpha / ps.len().max(1) as f64;
+    let test_rate = alpha / ps.len().max(1) as f64;
     for one in measured.iter_mut().filter(|one| one.result.p.is_some()) {
         one.result.p_holm = corrected.next();
-        one.decide(rules, alpha, of_one);
+        one.decide(rules, alpha, test_rate);
     }
     measured.into_iter().map(|one| one.result).collect()
 }
 
-/// A result whose verdict may still depend on the family, with what the number of repetitions
-/// follows from.
+/// A result whose verdict may still depend on the family, with the figures that determine
+/// `settled_by`.
 struct Measured {
     result: Comparison,
     /// The difference of logarithms by the repetitions alone, their number, and the variance
@@ -178,7 +178,7 @@ struct Measured {
 impl Measured {
     /// Computes the figures of a statistic except the corrected p-value, and the verdict where it
     /// depends on no p-value.
-    fn of(case: &Case, rules: &Rules) -> Self {
+    fn new(case: &Case, rules: &Rules) -> Self {
         let test = match (case.exact, case.interleaved) {
             (true, _) => Test::Exact,
             (false, true) => Test::Paired,
@@ -241,8 +241,8 @@ impl Measured {
         ));
     }
 
-    /// Decides by the corrected p-value. `alpha` is the error rate of the family, `test_rate` that of
-    /// a single test in it.
+    /// Decides by the corrected p-value. `alpha` is the error rate of the family,
+    /// `test_rate` the error rate of a single test in it.
     fn decide(&mut self, rules: &Rules, alpha: f64, test_rate: f64) {
         let result = &mut self.result;
         let (Some(ratio), Some(interval), Some(p)) = (result.ratio, result.interval, result.p_holm)

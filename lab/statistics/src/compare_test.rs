@@ -134,7 +134,8 @@ fn a_family_of_one_series_has_its_own_rate() {
     assert_eq!([1, 3, 4, 50].map(alpha), [0.035, 0.035, 0.02, 0.02]);
 }
 
-/// The number of repetitions is that of the side with fewer, and of a test in the family.
+/// The number of repetitions starts from the smaller side and uses the error rate of one test of
+/// the family.
 #[test]
 fn an_open_case_names_the_number_for_its_own_data() {
     let wide: Vec<f64> = (0..9).map(|i| 107.0 + 3.0 * (f64::from(i * 5 % 9) - 4.0)).collect();

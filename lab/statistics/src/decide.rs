@@ -1,11 +1,17 @@
-//! Verdicts: what the figures of a statistic allow to be said, and what a case's statistics say
-//! together. Pure rules; the figures come from [`compare`](super::compare).
+//! The rules for verdicts: from the figures of a statistic to its verdict, and from the verdicts on
+//! a case's statistics to the verdict on the case. The module computes no figures; they come from
+//! [`mod@super::compare`].
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{compare::FEWEST_REPETITIONS, resample::Interval};
+use super::resample::Interval;
+
+/// The fewest repetitions a side that allow a verdict, unless the clock is exact. With five, the
+/// interval covers the true ratio in 95 % of cases on simulated and recorded data, and its half
+/// width is 2.8 standard errors; with three it is 4.3, and a single disturbed repetition decides.
+pub const FEWEST_REPETITIONS: usize = 5;
 
 /// The verdict on a statistic, or on a case, ordered from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +23,7 @@ pub enum Verdict {
     Pass,
     /// No regression is shown, and none excluded.
     Open,
+    /// The figures allow no statement, for this reason.
     Inconclusive(Reason),
     /// Statistics of one case differ in sign: some are slower, others faster.
     Mixed,
@@ -29,9 +36,19 @@ pub enum Verdict {
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A side has fewer than [`FEWEST_REPETITIONS`] repetitions (with an exact clock: none).
-    TooFewRepetitions { a: usize, b: usize },
+    TooFewRepetitions {
+        /// The repetitions of A.
+        a: usize,
+        /// The repetitions of B.
+        b: usize,
+    },
     /// The sides took turns, but have different numbers of repetitions, which form no pairs.
-    Unpaired { a: usize, b: usize },
+    Unpaired {
+        /// The repetitions of A.
+        a: usize,
+        /// The repetitions of B.
+        b: usize,
+    },
     /// A repetition is not a number from 1e-100 to 1e100; with an exact clock, zero is allowed too.
     NotPositive,
     /// B is significantly slower than the threshold, but by less than one step of the clock.
@@ -102,8 +119,8 @@ impl Evidence {
 }
 
 impl Verdict {
-    /// The verdict if the conditions of A and B differ in a way that may explain any difference: a
-    /// change is in doubt, and a pass shows nothing.
+    /// Returns the verdict for conditions of A and B that differ in a way that may explain any
+    /// difference: a change is in doubt, and a pass shows nothing.
     pub fn doubted(self) -> Self {
         match self {
             Self::Regression | Self::Mixed => Self::Inconclusive(Reason::InDoubt),
@@ -112,9 +129,9 @@ impl Verdict {
         }
     }
 
-    /// The verdict on a case by those on its statistics: *mixed* if some are slower and others
-    /// faster, else the worst. An improvement of one statistic is that of the case if the others
-    /// pass. `None` without statistics.
+    /// Returns the verdict on a case from the verdicts on its statistics: *mixed* if some are
+    /// slower and others faster, else the worst. One improvement makes the case an improvement if
+    /// all other statistics pass. `None` without statistics.
     pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let all: Vec<Self> = all.into_iter().collect();
         let has = |wanted: Self| all.contains(&wanted);

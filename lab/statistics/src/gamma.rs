@@ -43,7 +43,7 @@ fn series(a: f64, x: f64) -> f64 {
     sum
 }
 
-/// Evaluates 1/(x + 1 − a − 1·(1 − a)/(x + 3 − a − …)) by Lentz's method.
+/// Evaluates the continued fraction 1/(x + 1 − a − 1·(1 − a)/(x + 3 − a − …)) by Lentz's method.
 fn fraction(a: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -69,8 +69,8 @@ fn fraction(a: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64) {
-        assert!((ours / theirs - 1.0).abs() < 1e-12, "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found:e} is not {expected:e}");
     }
 
     #[test]

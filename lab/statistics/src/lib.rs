@@ -2,21 +2,21 @@
 //!
 //! [`summary`] keeps every sample of a case in bounded memory and computes its quantiles, mean and
 //! worst samples. [`tail`] bounds the rate of deadline misses and fits a straight line through
-//! points; [`bursts`] tests whether rare samples are independent. [`mod@extreme`] extrapolates a
-//! maximum from peaks over a threshold, with the distribution in [`pareto`]. [`mod@compare`] compares
-//! B with A by their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules,
-//! [`between`] the variance between runs, [`needed`] the number of repetitions that would settle it,
-//! and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians and
-//! upper limits of percentiles without assuming a distribution, [`resample`] medians and random
-//! numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
-//! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence of
-//! runs changed its level. [`notable`] keeps the largest samples and the misses of a series that is
-//! too long to be kept whole.
+//! points; [`bursts`] tests whether rare samples are independent. [`mod@compare`] compares B with A
+//! by their repetitions: [`significance`] has its tests and intervals, [`decide`] its rules,
+//! [`between`] the variance between runs, [`needed`] the number of repetitions that would settle
+//! it, and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians
+//! and upper limits of percentiles without assuming a distribution, [`resample`] medians, ranks and
+//! random numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
+//! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence
+//! of runs changed its level. [`notable`] keeps the largest samples and the misses of a series that
+//! is too long to be kept whole.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod alert;
 pub mod beta;
@@ -25,12 +25,10 @@ pub mod bursts;
 pub mod change;
 pub mod compare;
 pub mod decide;
-pub mod extreme;
 pub mod gamma;
 pub mod needed;
 pub mod notable;
 pub mod order;
-pub mod pareto;
 pub mod resample;
 pub mod sequential;
 pub mod significance;
@@ -42,9 +40,8 @@ mod compare_test;
 
 pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
 pub use bursts::Bursts;
-pub use compare::{Case, Comparison, FEWEST_REPETITIONS, Rules, Test, compare, typical};
-pub use decide::{Reason, Verdict};
-pub use extreme::{Extrapolation, Gate, extrapolate};
+pub use compare::{Case, Comparison, Rules, Test, compare, typical};
+pub use decide::{FEWEST_REPETITIONS, Reason, Verdict};
 pub use notable::Notable;
 pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, median};

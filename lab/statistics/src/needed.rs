@@ -3,14 +3,15 @@
 
 use super::{beta::t_quantile, significance::Difference};
 
-/// The most repetitions that are ever named; beyond it, more repetitions are no remedy.
+/// The largest number of repetitions that is ever returned; beyond it, more repetitions are no
+/// remedy.
 pub const MOST: usize = 100_000;
 
 /// Rounds of the computation; each brings the result three times as near.
 const ROUNDS: usize = 8;
 
-/// The normal quantile of 80 %: the named number settles four of five comparisons whose true
-/// difference is the one that was seen.
+/// The normal quantile of 80 %: the returned number settles four of five comparisons whose true
+/// difference equals the measured one.
 const POWER: f64 = 0.841_621_233_572_914_2;
 
 /// A comparison of logarithms that is to be settled.
@@ -31,14 +32,14 @@ pub struct Unsettled {
 }
 
 impl Unsettled {
-    /// The number of repetitions of each side, above the present one, that would settle the
-    /// comparison with a chance of 80 %, if they scatter as they did. `None` if more than [`MOST`]
-    /// are needed, or no number is enough.
+    /// Returns the number of repetitions of each side, above the present one, that would settle the
+    /// comparison with a chance of 80 %, if their scatter stays the same. `None` if more than
+    /// [`MOST`] are needed, or no number is enough.
     ///
     /// A difference within the threshold is settled when the upper end of the interval is within
-    /// it; a greater one when it is significant. The true difference is taken to be the one that
-    /// was seen, but to be no nearer to the threshold than half of it: on the threshold itself no
-    /// number of repetitions would do.
+    /// it; a greater one when it is significant. The true difference is assumed to equal the
+    /// measured one, but to be no nearer to the threshold than half of it: on the threshold itself
+    /// no number of repetitions is enough.
     pub fn repetitions(&self) -> Option<usize> {
         let Difference { value, variance, freedom } = self.difference;
         let half = self.threshold / 2.0;
@@ -81,9 +82,9 @@ mod tests {
     }
 
     #[test]
-    fn the_number_is_that_of_the_textbook() {
+    fn the_number_agrees_with_the_textbook() {
         // ((1.96 + 0.84) · deviation / margin)², a little more for the quantile of t.
-        // The numbers are those of eight rounds with scipy.stats.t.ppf.
+        // The expected numbers come from eight rounds with scipy.stats.t.ppf.
         for (value, deviation, expected) in [
             // Equal or faster: the margin is the whole threshold.
             (0.0, 0.6, 1_189),
@@ -99,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn what_repetitions_do_not_reduce_cannot_be_settled_by_them() {
+    fn a_fixed_variance_is_not_settled_by_repetitions() {
         let between = 2.0 * 1.15_f64.ln().powi(2);
         assert_eq!(needed(0.0, 0.1, between), None);
         assert_eq!(needed(0.0, 10.0, 0.0), None);
         // 99,999.5 and 100,019.5 repetitions.
         assert_eq!(needed(0.0, 5.507_103_9, 0.0), Some(MOST));
         assert_eq!(needed(0.0, 5.507_654_6, 0.0), None);
-        // One more is always named: the present number did not settle it.
+        // At least one more is returned: the present number did not settle the comparison.
         assert_eq!(needed(0.0, 0.001, 0.0), Some(11));
         assert!(needed(2.0, 0.6, between).is_some());
     }

@@ -1,12 +1,16 @@
 //! Intervals and limits by order statistics. They assume no distribution: each rests on the number
 //! of independent values that lie below a quantile, which is binomial.
 //!
-//! The values must be independent. [`drift_p`] tests repetitions for it. `cargo run --release --example
-//! trust` shows how often the statements hold where values depend on each other.
+//! The values must be independent; [`drift_p`] tests repetitions for dependence. `cargo run
+//! --release --example trust` shows how often the statements hold where values depend on each
+//! other.
 
 use serde::{Deserialize, Serialize};
 
-use super::{beta::incomplete_beta, resample::Interval};
+use super::{
+    beta::incomplete_beta,
+    resample::{Interval, ranks},
+};
 
 /// The fewest repetitions that give an interval. The range of four contains the median in 87.5 % of
 /// cases, and no distribution-free interval is wider than the range.
@@ -47,13 +51,17 @@ pub enum Basis {
     Drift,
 }
 
-/// Upper limits of percentiles with 95 % confidence, in the summary's unit. `None`: the count allows
-/// no limit.
+/// Upper limits of percentiles with 95 % confidence, in the summary's unit. `None`: the count
+/// allows no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UpperLimits {
+    /// The values whose order statistics the limits are.
     pub over: Over,
+    /// The limit of p99.
     pub p99: Option<f64>,
+    /// The limit of p99.9.
     pub p999: Option<f64>,
+    /// The limit of p99.99.
     pub p9999: Option<f64>,
 }
 
@@ -68,9 +76,9 @@ pub enum Over {
 }
 
 impl UpperLimits {
-    /// Returns the limits over repetitions, given the percentiles of each in the order in which they
-    /// ran. A percentile that some repetition lacks, or that drifts, has no limit. `None` if no
-    /// percentile has one.
+    /// Returns the limits over repetitions, given the percentiles of each in the order in which
+    /// they ran. A percentile that some repetition lacks, or that drifts, has no limit. `None` if
+    /// no percentile has one.
     pub fn over_repetitions(percentiles: &[[Option<f64>; 3]]) -> Option<Self> {
         let limit = |place: usize| {
             let values: Option<Vec<f64>> = percentiles.iter().map(|each| each[place]).collect();
@@ -89,8 +97,8 @@ impl UpperLimits {
 /// repetition, in the order in which they ran.
 ///
 /// The interval runs from the k-th smallest value to the k-th largest, for the largest k with a
-/// coverage of at least 95 %; with five repetitions it is their range, 93.75 %. It covers the median
-/// of the distribution of repetitions, whatever that distribution is: samples in a repetition may
+/// coverage of at least 95 %; with five repetitions it is their range, 93.75 %. The interval covers
+/// the median of the distribution of repetitions, for any distribution: samples in a repetition may
 /// depend on each other, repetitions may not. Equal values make the coverage higher.
 ///
 /// Where [`drift_p`] finds neighbours alike, the interval is the range, or withheld.
@@ -112,7 +120,7 @@ pub fn order_interval(values: &[f64]) -> Option<Interval> {
     if count < FEWEST {
         return None;
     }
-    // The smallest rank with at most 2.5 % above it is as far from the end as the interval's end.
+    // The largest cut that leaves at most 2.5 % on each side: one more would leave more.
     let outside = |rank: u64| below(rank, 0.5, count as u64);
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let cut = first(1, count as u64 / 2, |rank| outside(rank + 1) > tail).unwrap_or(1);
@@ -175,7 +183,7 @@ fn first(low: u64, high: u64, is_reached: impl Fn(u64) -> bool) -> Option<u64> {
 /// than four values, or when all are equal.
 pub fn drift_p(values: &[f64]) -> f64 {
     const COUNTED: usize = 8;
-    let mut ranks = mid_ranks(values);
+    let mut ranks = ranks(values);
     let count = ranks.len() as f64;
     let mean = (count + 1.0) / 2.0;
     let spread: f64 = ranks.iter().map(|rank| (rank - mean).powi(2)).sum();
@@ -204,18 +212,6 @@ pub fn drift_p(values: &[f64]) -> f64 {
 /// The sum of squared differences between neighbours.
 fn neighbours(ranks: &[f64]) -> f64 {
     ranks.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum()
-}
-
-/// The rank of each value, counted from 1; equal values share the mean of their ranks.
-fn mid_ranks(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let rank = |value: &f64| {
-        let before = sorted.partition_point(|other| other.total_cmp(value).is_lt());
-        let up_to = sorted.partition_point(|other| other.total_cmp(value).is_le());
-        (before + 1 + up_to) as f64 / 2.0
-    };
-    values.iter().map(rank).collect()
 }
 
 /// Calls `visit` with every order of the elements from `fixed` on; equal elements count apart.

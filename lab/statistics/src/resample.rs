@@ -1,17 +1,19 @@
-//! Medians of repetitions, intervals, and random numbers from a seed. The meaning of a value is the
-//! caller's matter.
+//! Medians and ranks of values, intervals, and random numbers from a seed. The module knows no
+//! meaning of a value.
 
 use serde::{Deserialize, Serialize};
 
-/// A two-sided interval. Its confidence is that of the function that returns it.
+/// A two-sided interval. The function that returns it defines its confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
+    /// The lower end.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
 }
 
 /// The random generator SplitMix64 (Steele, Lea and Flood 2014). A seed gives the same numbers on
-/// every machine; it is not for secrets.
+/// every machine. The numbers are predictable: never use them for secrets.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
@@ -43,14 +45,28 @@ impl SplitMix64 {
 }
 
 /// Returns the median: the middle value, or the mean of the two middle ones. `None` without values.
-/// This is not [`rank`](super::rank)'s nearest rank, which would be biased low with the usual 5 to
-/// 20 repetitions.
+/// The nearest rank of [`rank`](super::rank) would be biased low with the usual 5 to 20
+/// repetitions.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
     let lower = values[(values.len() - 1) / 2];
     Some(lower + (upper - lower) / 2.0)
+}
+
+/// Returns the rank of each value, from 1; equal values share the mean of their ranks.
+pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut next = 0.0;
+    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let count = equal.len() as f64;
+        equal.iter().for_each(|place| ranks[*place] = next + (count + 1.0) / 2.0);
+        next += count;
+    }
+    ranks
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! A test at 5 % that is repeated after each new pair ends with a false alarm almost surely. So
 //! look k spends the share 1 / (k (k + 1)) of the error rate: a half, a sixth, a twelfth … The
 //! shares of any number of looks sum to less than 1, so the error rates of all looks together stay
-//! below that of a single test (Bonferroni), however the looks depend on each other and whenever
-//! the comparison ends: settled, or by a time limit. Bounds such as Pocock's need the number of
-//! looks in advance, which a time limit does not give.
+//! below the error rate of a single test (Bonferroni), however the looks depend on each other and
+//! whenever the comparison ends: settled, or by a time limit. Bounds such as Pocock's need the
+//! number of looks in advance, which a time limit does not give.
 
-/// The share of the error rate that a look may spend. Looks count from 1; the only look of a
-/// comparison with a fixed number of repetitions is `None` and spends all of it.
+/// Returns the share of the error rate that a look may spend, from 0 to 1. Looks count from 1; the
+/// only look of a comparison with a fixed number of repetitions is `None` and spends all of it.
 pub fn share(look: Option<usize>) -> f64 {
     look.map_or(1.0, |look| {
         let look = look.max(1) as f64;
@@ -17,8 +17,8 @@ pub fn share(look: Option<usize>) -> f64 {
     })
 }
 
-/// The number of repetitions at the look after one with `repetitions`: half as many again, so that
-/// a hundredfold number of repetitions takes about a dozen looks.
+/// Returns the number of repetitions at the look after one with `repetitions`: half as many again,
+/// so that a hundredfold number of repetitions takes about a dozen looks.
 pub fn next(repetitions: usize) -> usize {
     repetitions.saturating_add((repetitions / 2).max(1))
 }

@@ -15,10 +15,10 @@ const MOST_FREEDOM: f64 = 1e6;
 /// The fewest values that are trimmed.
 const TRIMMED_FROM: usize = 10;
 
-/// The result of a t-test. `t` is positive when b is greater. `t` is infinite when the values do
-/// not scatter at all and yet the sides differ.
+/// The result of a t-test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TTest {
+    /// Student's t: positive if b is greater; infinite if the sides differ without any scatter.
     pub t: f64,
     /// The degrees of freedom.
     pub freedom: f64,
@@ -26,10 +26,11 @@ pub struct TTest {
     pub p: f64,
 }
 
-/// The (trimmed) mean of b less that of a. Test and interval come from the same standard error, so
-/// an interval of error rate α excludes 0 exactly when p < α.
+/// The (trimmed) mean of b less the (trimmed) mean of a. Test and interval come from the same
+/// standard error, so an interval of error rate α excludes 0 exactly when p < α.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
+    /// The difference, in the unit of the values.
     pub value: f64,
     /// The square of the standard error.
     pub variance: f64,
@@ -38,27 +39,27 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The difference of two independent sides, whose variances may differ (Welch 1947). `None`
-    /// with fewer than two values on a side or values that are not finite.
+    /// Returns the difference of two independent sides, whose variances may differ (Welch 1947).
+    /// `None` with fewer than two values on a side or values that are not finite.
     pub fn independent(a: &[f64], b: &[f64]) -> Option<Self> {
-        let (a, b) = (Mean::of(a)?, Mean::of(b)?);
+        let (a, b) = (Mean::trimmed(a)?, Mean::trimmed(b)?);
         let sum = Self { value: b.mean - a.mean, variance: a.variance, freedom: a.freedom };
         Some(sum.with(b.variance, b.freedom))
     }
 
-    /// The (trimmed) mean of the differences b − a within pairs (Student 1908). `None` with fewer
-    /// than two pairs, sides of different length or values that are not finite.
+    /// Returns the (trimmed) mean of the differences b − a within pairs (Student 1908). `None` with
+    /// fewer than two pairs, sides of different length or values that are not finite.
     pub fn paired(a: &[f64], b: &[f64]) -> Option<Self> {
         if a.len() != b.len() {
             return None;
         }
         let differences: Vec<f64> = b.iter().zip(a).map(|(b, a)| b - a).collect();
-        let Mean { mean, variance, freedom } = Mean::of(&differences)?;
+        let Mean { mean, variance, freedom } = Mean::trimmed(&differences)?;
         Some(Self { value: mean, variance, freedom })
     }
 
-    /// Adds the variance of an independent error with so many degrees of freedom (Satterthwaite
-    /// 1946). `f64::INFINITY` stands for a variance that is known.
+    /// Adds the variance of an independent error with `freedom` degrees of freedom (Satterthwaite
+    /// 1946). A known variance has `f64::INFINITY` of them.
     pub fn with(self, variance: f64, freedom: f64) -> Self {
         let both = self.variance + variance;
         let joint =
@@ -68,8 +69,8 @@ impl Difference {
         Self { variance: both, freedom: joint.min(MOST_FREEDOM), ..self }
     }
 
-    /// The t-test of the hypothesis that the difference is zero. `None` if a figure is not a
-    /// number.
+    /// Returns the t-test of the hypothesis that the difference is zero. `None` if a figure is not
+    /// a number.
     ///
     /// The p-value assumes independent values (or pairs) whose trimmed means are about normal.
     pub fn test(&self) -> Option<TTest> {
@@ -78,8 +79,8 @@ impl Difference {
         (!p.is_nan()).then_some(TTest { t, freedom: self.freedom, p })
     }
 
-    /// The two-sided interval that misses the true difference with the probability `error_rate`,
-    /// from 0 to 1, under the assumptions of [`test`](Self::test).
+    /// Returns the two-sided interval that misses the true difference with the probability
+    /// `error_rate`, from 0 to 1, under the assumptions of [`test`](Self::test).
     pub fn interval(&self, error_rate: f64) -> (f64, f64) {
         let half = t_quantile(error_rate, self.freedom) * self.variance.sqrt();
         // No variance leaves a point, also where the quantile is infinite.
@@ -91,7 +92,7 @@ impl Difference {
 /// Returns the (trimmed) mean that a difference of independent sides subtracts: from ten values on,
 /// without a fifth at each end. `None` with fewer than two values, or values that are not finite.
 pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
-    Mean::of(values).map(|mean| mean.mean)
+    Mean::trimmed(values).map(|mean| mean.mean)
 }
 
 /// A trimmed mean and its precision.
@@ -105,7 +106,7 @@ struct Mean {
 impl Mean {
     /// Trims a fifth at each end from ten values on. `None` with fewer than two values, or values
     /// that are not finite.
-    fn of(values: &[f64]) -> Option<Self> {
+    fn trimmed(values: &[f64]) -> Option<Self> {
         let trimmed = if values.len() < TRIMMED_FROM { 0 } else { values.len() / 5 };
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -147,8 +148,8 @@ pub fn holm(ps: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64) {
-        assert!((ours / theirs - 1.0).abs() < 1e-9, "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found:e} is not {expected:e}");
     }
 
     // Literals from `lab/statistics/tests/scipy_figures.py` (SciPy 1.17.1).
@@ -160,11 +161,11 @@ mod tests {
         [109.3, 111.0, 106.8, 112.7, 108.1, 113.9, 107.2, 110.4, 108.8, 188.1, 109.9];
     const C: [f64; 5] = [131.0, 95.5, 120.2, 99.1, 150.7];
 
-    fn check(ours: Option<TTest>, t: f64, freedom: f64, p: f64) {
-        let ours = ours.unwrap();
-        near(ours.t, t);
-        near(ours.freedom, freedom);
-        near(ours.p, p);
+    fn check(found: Option<TTest>, t: f64, freedom: f64, p: f64) {
+        let found = found.unwrap();
+        near(found.t, t);
+        near(found.freedom, freedom);
+        near(found.p, p);
     }
 
     fn logs(values: &[f64]) -> Vec<f64> {
@@ -253,9 +254,9 @@ mod tests {
 
     #[test]
     fn holm_by_hand() {
-        let ours = holm(&[0.01, 0.04, 0.03, 0.005, 0.9, 0.03]);
-        for (ours, by_hand) in ours.iter().zip([0.05, 0.12, 0.12, 0.03, 0.9, 0.12]) {
-            near(*ours, by_hand);
+        let found = holm(&[0.01, 0.04, 0.03, 0.005, 0.9, 0.03]);
+        for (found, by_hand) in found.iter().zip([0.05, 0.12, 0.12, 0.03, 0.9, 0.12]) {
+            near(*found, by_hand);
         }
     }
 

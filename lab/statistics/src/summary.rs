@@ -8,13 +8,11 @@
 //! count, the histogram grows to the whole range of `u64`, and a cold sample counts like any other
 //! and is also kept apart. An accumulator takes less than 1 MiB for any number of samples.
 
-use std::fmt;
-
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    bursts::{Bursts, Order},
+    bursts::{Bursts, RareSamples},
     order::{Over, UpperLimits, limit_rank},
     tail::MissRate,
 };
@@ -31,29 +29,26 @@ const GROWS: &str = "an auto-resizing histogram fails only where usize has 16 bi
 /// A sample: its start and its duration, both in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamped {
+    /// The start of the sample, in ticks.
     pub at: u64,
+    /// The duration of the sample, in ticks.
     pub value: u64,
 }
 
 /// The error of merging two accumulators with different deadlines: the sum of their misses would
 /// belong to neither deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("samples with {} cannot be merged with samples with {}", show(*.into), show(*.merged))]
 pub struct DeadlinesDiffer {
-    pub ours: Option<u64>,
-    pub theirs: Option<u64>,
+    /// The deadline of the accumulator that was to receive the samples, in ticks.
+    pub into: Option<u64>,
+    /// The deadline of the accumulator that was to be merged, in ticks.
+    pub merged: Option<u64>,
 }
 
-impl fmt::Display for DeadlinesDiffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show = |deadline: Option<u64>| {
-            deadline.map_or("no deadline".to_string(), |d| format!("a deadline of {d} ticks"))
-        };
-        let (ours, theirs) = (show(self.ours), show(self.theirs));
-        write!(f, "samples with {ours} cannot be merged with samples with {theirs}")
-    }
+fn show(deadline: Option<u64>) -> String {
+    deadline.map_or("no deadline".to_string(), |ticks| format!("a deadline of {ticks} ticks"))
 }
-
-impl std::error::Error for DeadlinesDiffer {}
 
 /// Collects the samples of a case, by a call of `push` each; a push costs a histogram update and no
 /// allocation, except when the histogram grows.
@@ -68,7 +63,7 @@ pub struct Accumulator {
     squares: f64,
     deadline: Option<u64>,
     misses: u64,
-    order: Order,
+    rare: RareSamples,
     worst: Vec<Stamped>,
     cold: Vec<Stamped>,
     cold_count: u64,
@@ -98,7 +93,7 @@ impl Accumulator {
             squares: 0.0,
             deadline,
             misses: 0,
-            order: Order::default(),
+            rare: RareSamples::default(),
             worst: Vec::with_capacity(WORST_KEPT + 1),
             cold: Vec::new(),
             cold_count: 0,
@@ -117,7 +112,7 @@ impl Accumulator {
         self.squares += distance * (value as f64 - self.mean);
         let is_miss = self.deadline.is_some_and(|deadline| value > deadline);
         self.misses += u64::from(is_miss);
-        self.order.push(value, is_miss);
+        self.rare.push(value, is_miss);
         self.keep_if_worst(Stamped { at, value });
     }
 
@@ -137,22 +132,22 @@ impl Accumulator {
     /// If the deadlines differ; this accumulator is then unchanged.
     pub fn merge(&mut self, other: &Self) -> Result<(), DeadlinesDiffer> {
         if self.deadline != other.deadline {
-            return Err(DeadlinesDiffer { ours: self.deadline, theirs: other.deadline });
+            return Err(DeadlinesDiffer { into: self.deadline, merged: other.deadline });
         }
         if other.count == 0 {
             return Ok(());
         }
         self.histogram.add(&other.histogram).expect(GROWS);
         // Chan, Golub and LeVeque (1979): the combination of two sets of Welford's sums.
-        let (ours, theirs) = (self.count as f64, other.count as f64);
+        let (own, added) = (self.count as f64, other.count as f64);
         let distance = other.mean - self.mean;
-        self.mean += distance * theirs / (ours + theirs);
-        self.squares += other.squares + distance * distance * ours * theirs / (ours + theirs);
+        self.mean += distance * added / (own + added);
+        self.squares += other.squares + distance * distance * own * added / (own + added);
         self.count = self.count.saturating_add(other.count);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.misses = self.misses.saturating_add(other.misses);
-        self.order.merge(&other.order);
+        self.rare.merge(&other.rare);
         for sample in &other.worst {
             self.keep_if_worst(*sample);
         }
@@ -179,7 +174,7 @@ impl Accumulator {
 
     /// Tests whether deadline misses, or the largest samples where misses are few, come in bursts.
     pub fn bursts(&self) -> Bursts {
-        self.order.bursts()
+        self.rare.bursts()
     }
 
     /// The miss rate, with its bound where the test for bursts allows one; `None` without a
@@ -211,16 +206,16 @@ impl Accumulator {
         }
     }
 
-    /// Returns the upper limit of the quantile `q` in ticks, with 95 % confidence if the samples are
-    /// independent: the order statistic of [`limit_rank`](super::order::limit_rank), as exact as a
+    /// Returns the upper limit of the quantile `q` in ticks, with 95 % confidence if the samples
+    /// are independent: the order statistic of [`limit_rank`], as exact as a
     /// [`quantile`](Self::quantile). `None` where the count allows no limit.
     pub fn quantile_limit(&self, q: f64) -> Option<u64> {
         value_at_rank(self.buckets(), limit_rank(q, self.count)?)
     }
 
     /// Returns the upper limits of the percentiles over all samples, each multiplied by `scale`.
-    /// `None` where the test for bursts does not allow them to be taken as independent, or where the
-    /// count allows no limit.
+    /// `None` where the test for bursts does not allow them to be taken as independent, or where
+    /// the count allows no limit.
     pub fn upper_limits(&self, scale: f64) -> Option<UpperLimits> {
         let limit = |q: f64| {
             let scaled = self.quantile_limit(q)? as f64 * scale;
@@ -337,14 +332,23 @@ pub struct Worst {
 /// samples (p99.99 with fewer than 10,000), where it would only repeat the maximum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
+    /// The number of samples, cold ones included.
     pub count: u64,
+    /// The smallest sample.
     pub min: Option<f64>,
+    /// The median, by the nearest rank.
     pub p50: Option<f64>,
+    /// The 90th percentile.
     pub p90: Option<f64>,
+    /// The 99th percentile.
     pub p99: Option<f64>,
+    /// The 99.9th percentile.
     pub p999: Option<f64>,
+    /// The 99.99th percentile.
     pub p9999: Option<f64>,
+    /// The largest sample.
     pub max: Option<f64>,
+    /// The arithmetic mean.
     pub mean: Option<f64>,
     /// The sample standard deviation (divisor n − 1); `None` with fewer than two samples.
     pub sigma: Option<f64>,

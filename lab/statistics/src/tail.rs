@@ -1,6 +1,7 @@
-//! Bounds the true rate of deadline misses from a count of them, and fits a straight line through
+//! Statistics of rare events: upper bounds of the true rate of deadline misses, the number of
+//! samples that a claim needs, and the chance of a new maximum. Also fits straight lines through
 //! points, such as blocked time against the length of the blocking section. The module knows only
-//! counts and numbers.
+//! numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// below 95 %: [`MissRate::unless_in_bursts`] withholds it there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MissRate {
+    /// The number of deadline misses.
     pub misses: u64,
+    /// The number of samples, misses included.
     pub samples: u64,
     /// The observed rate; `None` without samples.
     pub rate: Option<f64>,
@@ -58,7 +61,7 @@ impl MissRate {
         if bursts.allow_a_bound() { self } else { self.without_bound() }
     }
 
-    /// The counts and the rate alone.
+    /// Returns the counts and the rate without any bound.
     pub fn without_bound(self) -> Self {
         Self { upper: None, rule_of_three: None, ..self }
     }
@@ -72,7 +75,7 @@ pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
     if !(rate > 0.0 && rate < 1.0) {
         return None;
     }
-    // The chance of more misses than allowed, if the true rate were `rate`.
+    // The chance of more misses than allowed, at a true rate of `rate`.
     let proves = |samples: u64| {
         let more = (misses as f64 + 1.0, (samples - misses) as f64);
         incomplete_beta(more.0, more.1, rate, 1.0 - rate) >= CONFIDENCE
@@ -81,7 +84,8 @@ pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
         let samples = ((1.0 - CONFIDENCE).ln() / (-rate).ln_1p()).ceil();
         return (samples <= MOST as f64).then_some(samples as u64);
     }
-    // As many samples as misses prove nothing; the search doubles from there, then bisects.
+    // Samples that are all misses prove nothing. From there the number is doubled until it proves
+    // the claim, then bisected.
     let (mut too_few, mut enough) = (misses, misses.saturating_add(1));
     while enough <= MOST && !proves(enough) {
         (too_few, enough) = (enough, enough.saturating_mul(2));
@@ -97,19 +101,21 @@ pub fn samples_to_claim(rate: f64, misses: u64) -> Option<u64> {
     (enough <= MOST).then_some(enough)
 }
 
-/// Returns the number of samples that proves as much as `samples` independent ones do, where rare
-/// samples have this `dispersion` (see [`Bursts::dispersion`]). A dispersion below 1 counts as 1.
+/// Returns the number of samples that proves as much as `samples` independent ones, where rare
+/// samples have this `dispersion` (see [`Bursts::dispersion`]). A dispersion below 1, or NaN,
+/// counts as 1.
 ///
-/// A burst of k misses adds as much to the variance as k² of them alone, and so counts as at least
-/// its length: the number errs upwards.
+/// The number is rather too large than too small: a burst of k misses adds k² to the variance, as
+/// much as k² single misses, and so weighs at least its length.
 pub fn samples_in_bursts(samples: u64, dispersion: f64) -> u64 {
     (samples as f64 * dispersion.max(1.0)).ceil() as u64
 }
 
 /// Returns the chance that the maximum of `more` further samples exceeds the maximum of the `seen`
-/// ones: m / (n + m), because each of all samples is the largest with the same chance. It needs no
-/// assumption but that the circumstances stay the same. The unit of both is free: samples, or time.
-/// `None` unless both are finite, not negative and not both 0.
+/// samples. Each of the n + m samples is the largest with the same chance, so the chance is
+/// m / (n + m) for n seen and m more. The only assumption is that the circumstances stay the same.
+/// Both arguments are numbers of samples, or both are times. `None` unless both are finite, not
+/// negative and not both 0.
 pub fn chance_of_new_maximum(seen: f64, more: f64) -> Option<f64> {
     let chance = more / (seen + more);
     (seen >= 0.0 && more >= 0.0 && chance.is_finite()).then_some(chance)
@@ -136,7 +142,7 @@ pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
         points.iter().map(|p| term(p.0 - mean_x, p.1 - mean_y)).sum()
     };
     let xx = sum(|x, _| x * x);
-    // Rounding can make equal x differ from their mean; that is not a spread to fit a line to.
+    // Equal x can differ from their mean by rounding, so the spread is tested on x itself.
     let spread = points.iter().any(|p| p.0 != points[0].0);
     let slope = sum(|x, y| x * y) / xx;
     let intercept = mean_y - slope * mean_x;
@@ -154,8 +160,8 @@ pub fn slope(points: &[(f64, f64)]) -> Option<Slope> {
 mod tests {
     use super::*;
 
-    fn near(ours: f64, theirs: f64) {
-        assert!((ours / theirs - 1.0).abs() < 1e-9, "{ours:e} is not {theirs:e}");
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found:e} is not {expected:e}");
     }
 
     // Literals from `lab/statistics/tests/scipy_figures.py` (SciPy 1.17.1).

@@ -9,8 +9,11 @@ fn accumulate(values: impl IntoIterator<Item = u64>) -> Accumulator {
     accumulator
 }
 
-fn near(ours: f64, theirs: f64, tolerance: f64) {
-    assert!((ours - theirs).abs() <= tolerance * theirs.abs(), "{ours} is not near {theirs}");
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs(),
+        "{found} is not near {expected}"
+    );
 }
 
 /// Uniform numbers above 0 and below 1, in even steps but scattered order.
@@ -58,10 +61,10 @@ fn exponential() {
     let summary = samples.summary(1.0);
     near(summary.mean.unwrap(), mean, 1e-3);
     near(summary.sigma.unwrap(), mean, 1e-3);
-    for (q, ours) in
+    for (q, found) in
         [(0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)]
     {
-        near(ours.unwrap(), -mean * (1.0_f64 - q).ln(), 2e-3);
+        near(found.unwrap(), -mean * (1.0_f64 - q).ln(), 2e-3);
     }
 }
 
@@ -130,7 +133,7 @@ fn different_deadlines_do_not_merge() {
     let mut samples = accumulate([1, 2, 3]);
     assert_eq!((samples.deadline(), Accumulator::new().deadline()), (Some(1_000), None));
     let error = samples.merge(&Accumulator::new()).unwrap_err();
-    assert_eq!(error, DeadlinesDiffer { ours: Some(1_000), theirs: None });
+    assert_eq!(error, DeadlinesDiffer { into: Some(1_000), merged: None });
     assert_eq!(
         error.to_string(),
         "samples with a deadline of 1000 ticks cannot be merged with samples with no deadline"
@@ -146,12 +149,12 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 }
 
 /// All that must be the same to the last digit, and then mean and σ, which may differ by rounding.
-fn assert_same(ours: &Accumulator, theirs: &Accumulator) {
-    assert_eq!(ours.count(), theirs.count());
-    assert_eq!(ours.misses(), theirs.misses());
-    assert_eq!(ours.worst(), theirs.worst());
-    assert_eq!(ours.bucket_pairs(), theirs.bucket_pairs());
-    let (a, b) = (ours.summary(1.0), theirs.summary(1.0));
+fn assert_same(found: &Accumulator, expected: &Accumulator) {
+    assert_eq!(found.count(), expected.count());
+    assert_eq!(found.misses(), expected.misses());
+    assert_eq!(found.worst(), expected.worst());
+    assert_eq!(found.bucket_pairs(), expected.bucket_pairs());
+    let (a, b) = (found.summary(1.0), expected.summary(1.0));
     assert_eq!((a.min, a.max, a.p50, a.p99), (b.min, b.max, b.p50, b.p99));
     for (a, b) in [(a.mean, b.mean), (a.sigma, b.sigma)] {
         assert_eq!(a.is_some(), b.is_some());
@@ -198,20 +201,21 @@ proptest! {
         let mut last = 0;
         for percent in [0, 1, 7, 10, 25, 28, 50, 55, 75, 90, 99, 100_usize] {
             let q = percent as f64 / 100.0;
-            let ours = samples.quantile(q);
+            let found = samples.quantile(q);
             // The nearest rank in whole numbers.
             let rank = (percent * sorted.len()).div_ceil(100).max(1);
             let Some(&exact) = sorted.get(rank - 1) else {
-                prop_assert_eq!(ours, None);
+                prop_assert_eq!(found, None);
                 continue;
             };
-            let ours = ours.unwrap();
-            prop_assert!(exact <= ours && ours - exact <= exact / 1000, "{} for {}", ours, exact);
-            prop_assert!(exact > 2047 || ours == exact);
-            prop_assert!(last <= ours);
+            let found = found.unwrap();
+            let is_near = exact <= found && found - exact <= exact / 1000;
+            prop_assert!(is_near, "{} for {}", found, exact);
+            prop_assert!(exact > 2047 || found == exact);
+            prop_assert!(last <= found);
             // The first sample is exact; stored buckets know only its bucket.
-            prop_assert!(rank == 1 || quantile_of(&pairs, q) == Some(ours));
-            last = ours;
+            prop_assert!(rank == 1 || quantile_of(&pairs, q) == Some(found));
+            last = found;
         }
     }
 

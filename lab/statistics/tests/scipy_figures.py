@@ -156,48 +156,6 @@ def dispersions():
         yield {"blocks": blocks, "dispersion": float(found.statistic / found.dof), "p": float(found.pvalue)}
 
 
-def zhang_stephens(x):
-    """Zhang and Stephens 2009, by their definition; SciPy has the likelihood's maximum only."""
-    x = np.sort(x)
-    n = len(x)
-    m = 30 + math.floor(math.sqrt(n))
-    j = np.arange(1, m + 1)
-    theta = 1 / x[-1] + (1 - np.sqrt(m / (j - 0.5))) / (3 * x[math.floor(n / 4 + 0.5) - 1])
-
-    def shape(theta):
-        return -np.mean(np.log1p(-theta * x))
-
-    k = np.array([shape(one) for one in theta])
-    likelihood = n * (np.log(theta / k) + k - 1)
-    weight = 1 / np.array([np.sum(np.exp(likelihood - one)) for one in likelihood])
-    mean = np.sum(theta * weight)
-    # Their k is the shape with the other sign.
-    return -shape(mean), shape(mean) / mean
-
-
-def pareto():
-    for count, xi in [(30, 0.2), (100, -0.3), (100, 0.8), (150, 0.0)]:
-        chances = [(value + 0.5) / 10**6 for value in values(count, 10**6)]
-        excesses = np.sort(stats.genpareto.isf(chances, xi, scale=40.0))
-        shape, scale = zhang_stephens(excesses)
-        # The likelihood's maximum is another estimate; both are near the truth and each other.
-        largest, _, _ = stats.genpareto.fit(excesses, floc=0)
-        assert abs(shape - largest) < 0.2, (shape, largest)
-        fitted = stats.genpareto(shape, scale=scale)
-        i = np.arange(1, count + 1)
-        distance = -count - np.sum((2 * i - 1) * (fitted.logcdf(excesses) + fitted.logsf(excesses[::-1]))) / count
-        yield {
-            "excesses": excesses.tolist(),
-            "shape": float(shape),
-            "scale": float(scale),
-            "x": 75.0,
-            "survival": float(fitted.sf(75.0)),
-            "chance": 1e-4,
-            "exceeded": float(fitted.isf(1e-4)),
-            "distance": float(distance),
-        }
-
-
 def medians():
     for data in [A, C, A[:4], [1.0]]:
         yield {"values": data, "median": float(np.median(data))}
@@ -216,7 +174,6 @@ def main():
         "incomplete_beta": list(incomplete_beta()),
         "chi_squared": list(chi_squared()),
         "dispersions": list(dispersions()),
-        "pareto": list(pareto()),
         "medians": list(medians()),
     }
     assert not any(math.isnan(t["p"]) for t in figures["t_tests"])

@@ -85,7 +85,7 @@ fn every_study_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "answers");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
     let mut runs = 0;
     for entry in fs::read_dir(fixtures).expect("there are stored runs") {
         let run = entry.expect("a file").path();
@@ -118,7 +118,7 @@ fn a_comparison_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers").join("long-path".repeat(6));
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "comparisons");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/answer/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
     let text = fs::read_to_string(fixtures.join("quick.json")).expect("the run is there");
     let quick: Value = serde_json::from_str(&text).expect("it is JSON");
     let write = |name: &str, run: &Value| {
@@ -139,7 +139,7 @@ fn a_comparison_answers_on_its_first_screen() {
         let answer = chronoscope(&["compare", sides[0], sides[1], "-o", &file]);
         assert!(matches!(answer.status, Some(0 | 3 | 4)), "{answer:#?}");
         look(&mut browser, &folder, name, &file);
-        // Which way each figure changed is told, at the last width too.
+        // Each figure shows the direction of its change, at the last width too.
         let told = "[...document.querySelectorAll('b.more, b.less')].filter((one) => \
                     !one.closest('details:not([open])') && one.offsetWidth < 8).length";
         assert_eq!(browser.value(told), json!(0), "{name}: a change is not told");

@@ -11,7 +11,8 @@ use crate::devtools::{
     Page,
     picture::{CHARTS, Picture},
 };
-use chronoscope::study::{self, Overrides};
+use chronoscope_engine::{study, study::Overrides};
+use chronoscope_machine::Machines;
 use serde_json::json;
 
 /// The widths in pixels of a phone, a small window and a large one.
@@ -142,8 +143,9 @@ fn published_figures_leave_with_their_case() {
         .expect("it is a study");
     let published = |name: &str, value: &str| -> usize {
         let settings = [(name.to_owned(), vec![value.to_owned()])].into();
-        let cases =
-            study.cases(&Overrides { settings, ..Overrides::default() }).expect("it has cases");
+        let cases = study
+            .cases(&Machines::default(), &Overrides { settings, ..Overrides::default() })
+            .expect("it has cases");
         cases.iter().filter(|case| case.spec.name == "delay").map(|case| case.published.len()).sum()
     };
     let all = published("delay_us", "50000");

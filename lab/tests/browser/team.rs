@@ -1,69 +1,16 @@
-//! The page of a store, from files and from `chronoscope serve`.
+//! The page of a store.
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{Child, Stdio},
-    thread,
-};
+use std::{collections::BTreeSet, fs};
 
-use chronoscope::{
-    run::{Run, sample},
-    store::{Place, Store},
-};
-use rustix::process::{Pid, Signal, kill_process};
+use chronoscope_run::{Run, sample};
+use chronoscope_store::{Place, Store};
 use serde_json::json;
 
 use crate::{
     browser::artefacts,
-    common::{Folder, chronoscope, program},
+    common::{Folder, chronoscope},
     devtools::Page,
 };
-
-/// A server of the store's page, ended when dropped.
-struct Serving {
-    child: Child,
-    url: String,
-}
-
-impl Serving {
-    fn start(store: &str) -> Self {
-        let mut serve = program();
-        serve.args(["serve", "--port", "0", "--store", store]).stderr(Stdio::piped());
-        let mut child = serve.spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines.next().unwrap().unwrap();
-        let url = line.split(' ').find(|word| word.starts_with("http://127.0.0.1:"));
-        let url = url.unwrap_or_else(|| panic!("no address in {line}")).to_owned();
-        // Nothing that it says may fill the pipe.
-        thread::spawn(move || lines.for_each(drop));
-        Self { child, url }
-    }
-
-    fn host(&self) -> &str {
-        self.url.trim_start_matches("http://").trim_end_matches('/')
-    }
-
-    /// The status and the text of the answer to these bytes.
-    fn ask(&self, request: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(self.host()).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        (text.split(' ').nth(1).unwrap_or_default().to_owned(), text)
-    }
-
-    fn get(&self, path: &str) -> String {
-        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host())).0
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
-        assert_eq!(self.child.wait().unwrap().code(), Some(0), "a signal ends it well");
-    }
-}
 
 /// A store of thirty runs of each of two machines; from its sixteenth on, `desk` is slower by a half.
 fn filled(folder: &Folder) -> String {
@@ -102,7 +49,7 @@ fn look(browser: &mut Page, name: &str, url: &str) {
         assert_eq!(room, json!(true), "{name} at {width}: the page itself does not scroll aside");
         let height = browser.value("document.documentElement.scrollHeight").as_u64().unwrap();
         let picture = browser.screenshot(width, height.min(3000) as u32);
-        std::fs::write(artefacts().join(format!("{name}-{width}.png")), picture).unwrap();
+        fs::write(artefacts().join(format!("{name}-{width}.png")), picture).unwrap();
     }
     // A picture explains its marks.
     let mark = "document.querySelector('.team svg .bad')";
@@ -135,60 +82,27 @@ fn a_store_over_time() {
     let place = folder.path("site");
     chronoscope(&["report", "--history", "-o", &place, "--store", &store]).exits(0);
     look(&mut browser, "team", &format!("file://{place}/index.html"));
-    let pages = std::fs::read_dir(format!("{place}/runs")).unwrap().count();
-    assert!((3..=50).contains(&pages), "{pages} pages of runs");
-
-    let serving = Serving::start(&store);
-    look(&mut browser, "serve", &serving.url);
-
-    // It only shows, and only to this machine.
-    for path in ["/", "/index.html", "/runs/1.html", "/runs/60.html"] {
-        assert_eq!(serving.get(path), "200", "{path}");
-    }
-    let secret = folder.file("secret.html", "<p>");
-    let up = format!("/runs/../../../../../../../..{secret}");
-    for path in [
-        &up,
-        "/../runs.sqlite",
-        "//etc/passwd",
-        "/runs/61.html",
-        "/runs/%2e%2e/1.html",
-        "/?q",
-        "/runs/",
-    ] {
-        assert_eq!(serving.get(path), "404", "{path}");
-    }
-    let host = serving.host();
-    for method in ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"] {
-        let (status, text) = serving.ask(&format!("{method} / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
-        assert_eq!(status, "405", "{text}");
-    }
-    let (status, text) = serving.ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
-    assert!(status == "403" && !text.contains("desk"), "{text}");
-    let (_, text) = serving.ask(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
-    assert!(!text.to_lowercase().contains("access-control-allow"), "no other site may read it");
-    assert!(text.contains("X-Frame-Options: DENY"), "{:.400}", text);
-    // A client that says nothing, and one that says too much, hold up no other.
-    let _silent = TcpStream::connect(host).unwrap();
-    let mut endless = TcpStream::connect(host).unwrap();
-    let _ = endless.write_all(&[b'x'; 40_000]);
-    assert_eq!(serving.get("/runs/2.html"), "200");
+    // Each run has a page, and the page of the store links to it.
+    let pages: BTreeSet<String> = fs::read_dir(format!("{place}/runs"))
+        .unwrap()
+        .map(|entry| format!("runs/{}", entry.unwrap().file_name().to_str().unwrap()))
+        .collect();
+    assert_eq!(pages.len(), 60);
+    let text = fs::read_to_string(format!("{place}/index.html")).unwrap();
+    let links = text.split("<a href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let links: BTreeSet<String> = links.map(str::to_owned).collect();
+    assert_eq!(links, pages);
 }
 
 #[test]
-fn what_cannot_be_served_is_told() {
+fn a_history_that_cannot_be_written_is_one_line() {
     let folder = Folder::new("team-wrong");
     let store = filled(&folder);
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
-    chronoscope(&["serve", "--port", &port, "--store", &store])
-        .complains("name another with --port");
-    let nobody = ["serve", "--machine", "nobody", "--store", &store];
-    chronoscope(&nobody).complains("there is no run in the store of the machine `nobody`");
     let report = |words: &[&str]| chronoscope(&[&["report"], words, &["--store", &store]].concat());
     report(&["--history", "-o", "x.html"]).complains("name a folder with -o");
     report(&["--history", "-o", &store]).complains("name a folder with -o");
-    report(&["--history", "--machine", "nobody"]).complains("there is no run in the store");
+    report(&["--history", "--machine", "nobody"])
+        .complains("there is no run in the store of the machine `nobody`");
     report(&["--machine", "desk"]).complains("choose runs for --history");
     report(&["--limit", "3"]).complains("--history");
     report(&["3", "--history"]).complains("cannot be used with");

@@ -166,7 +166,7 @@ fn interrupts_are_off_for_a_constant_time_in_tandem() {
     assert!(embassy.is_sorted() && embassy[2] > 5.0 * embassy[0], "{embassy:?}");
     let rtic = masked("rtic@cortex-m4");
     assert!(rtic.is_sorted() && rtic[2] > 3.0 * rtic[0], "{rtic:?}");
-    // lilos masks no handlers except those of its tick's priority.
+    // lilos masks only the handlers of its tick's priority.
     let lilos = masked("lilos@cortex-m4");
     assert!(lilos.iter().all(|masked| *masked < 20.0), "{lilos:?}");
     // A line that no handler may call the kernel from is no figure.
@@ -291,8 +291,8 @@ fn embassy_s_two_executors_have_the_figures_of_their_pages() {
     }
 }
 
-/// The latency of an interrupt that the kernel never masks does not depend on what tasks do, and that
-/// of one whose handler may call the kernel does.
+/// The latency of an interrupt that the kernel never masks does not depend on the tasks. The
+/// latency of an interrupt whose handler may call the kernel does.
 #[test]
 fn an_exempt_interrupt_is_never_late() {
     let run = |handler: &str| {

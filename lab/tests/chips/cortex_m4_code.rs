@@ -111,8 +111,8 @@ fn loop_around(instructions: &[Instruction], place: usize) -> Option<&[Instructi
 }
 
 /// Checks the code between two marks of threads that yield: at most one clock read and one call
-/// into the kernel, and no branches except those of the loop's end, of the mark's bounds, and back.
-/// A state machine would add a load and a test of its state to each step.
+/// into the kernel, and no branches except at the loop's end, for the mark's bounds, and back. A
+/// state machine would add a load and a test of its state to each step.
 fn assert_plain(kernel: &str, calls: usize) {
     let image = image(kernel);
     let instructions = disassembled(&image);

@@ -190,7 +190,8 @@ fn held_up(lab: &Lab, asked: &mpsc::Receiver<usize>, user: &str) -> Child {
     held
 }
 
-/// A board that tells of each request, and answers the second one when it is told to.
+/// A board that reports each request through the receiver, and answers the second one when the
+/// sender says so.
 fn slow_board() -> (Board, mpsc::Receiver<usize>, mpsc::Sender<()>) {
     let (tell, asked) = mpsc::channel();
     let (go_on, wait) = mpsc::channel();

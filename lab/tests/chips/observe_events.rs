@@ -1,5 +1,5 @@
-//! What `chronoscope observe` sees of interrupts, calls, masks and tasks, in programs with a known
-//! number of instructions; that no program notices it; and that its runs are like any other.
+//! Tests of `chronoscope observe`: it finds interrupts, calls, masks and tasks in programs with a
+//! known number of instructions; no program notices it; its runs are like any other.
 
 use std::{
     fs,

@@ -251,7 +251,7 @@ fn a_signal_ends_it_and_leaves_the_line_closed() {
         wait.recv_timeout(Duration::from_secs(60)).unwrap();
         let start = Instant::now();
         kill_process(Pid::from_child(&lab), signal).unwrap();
-        let answer = Answer::of(lab.wait_with_output().unwrap(), format!("{signal:?}"));
+        let answer = Answer::new(lab.wait_with_output().unwrap(), format!("{signal:?}"));
         answer.exits(130);
         assert!(start.elapsed() < Duration::from_secs(30), "{answer:?}");
         assert!(answer.stderr.contains("interrupted: 0 of 1 cases"), "{answer:?}");

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use chronoscope::capture::{Capture, Channel, Sampling, Source, Tick, sigrok};
+use chronoscope_capture::{Capture, Channel, Sampling, Source, Tick, sigrok};
 
 /// A request on D0 and its answer on D1: `count` rounds of varying widths.
 pub fn signal(hertz: u64, sampling: Sampling, count: u64, base: u64) -> Capture {
@@ -27,7 +27,7 @@ pub fn signal(hertz: u64, sampling: Sampling, count: u64, base: u64) -> Capture 
         |(name, edges): (&str, Vec<u64>)| Channel { name: name.to_owned(), initial: false, edges };
     Capture {
         source: "made up".to_owned(),
-        tick: Tick::of_hertz(hertz).unwrap(),
+        tick: Tick::from_hertz(hertz).unwrap(),
         sampling,
         start: 0,
         end: at + base,

@@ -42,7 +42,7 @@ fn header() -> Vec<u8> {
 
 /// A command in a document.
 #[derive(Debug)]
-pub struct Shown {
+pub struct DocumentedCommand {
     pub document: String,
     /// The command without a prompt and a remark, on one line.
     pub text: String,
@@ -74,7 +74,7 @@ pub fn documents() -> Vec<PathBuf> {
 }
 
 /// The commands of the program in the blocks of a document, in order.
-pub fn commands(document: &Path) -> Vec<Shown> {
+pub fn commands(document: &Path) -> Vec<DocumentedCommand> {
     let text = fs::read_to_string(document).expect("a document is text");
     let name =
         document.strip_prefix(root()).expect("it is in the repository").display().to_string();
@@ -107,7 +107,7 @@ pub fn commands(document: &Path) -> Vec<Shown> {
             continue;
         }
         let text = format!("chronoscope {}", words.join(" "));
-        found.push(Shown { document: name.clone(), text, is_skipped: skipped });
+        found.push(DocumentedCommand { document: name.clone(), text, is_skipped: skipped });
     }
     found
 }

@@ -97,7 +97,7 @@ pub fn frames(records: &[Record<'_>]) -> Vec<u8> {
 pub fn run(command: &mut Command) -> Answer {
     let shown = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output();
-    Answer::of(output.unwrap_or_else(|error| panic!("{shown} does not start: {error}")), shown)
+    Answer::new(output.unwrap_or_else(|error| panic!("{shown} does not start: {error}")), shown)
 }
 
 /// The outcome of a run of the program.
@@ -111,7 +111,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn of(output: Output, command: String) -> Self {
+    pub fn new(output: Output, command: String) -> Self {
         Self {
             command,
             status: output.status.code(),

@@ -3,7 +3,7 @@
 // Each test program uses its own part of this module.
 #![allow(dead_code)]
 
-use chronoscope::capture::{Capture, Channel, Sampling, Tick};
+use chronoscope_capture::{Capture, Channel, Sampling, Tick};
 use serde_json::{Value, json};
 
 /// Samples of an interrupt's handler: `samples` pulses of D0, 12 to 49 cycles wide, each started by
@@ -92,7 +92,7 @@ pub fn case(target: &str, capture: &Capture, rows: &[(&str, u64, u64)]) -> Value
 
 /// A run of three kernels.
 pub fn run() -> Value {
-    let capture = capture(200, Tick::of_hertz(84_000_000).expect("it does not stand"));
+    let capture = capture(200, Tick::from_hertz(84_000_000).expect("it does not stand"));
     let entry = ("interrupt entry (hardware)", 7, 0);
     let tandem = [
         ("<tandem::sync::event::Event as chronoscope_suite::kernel::Signal>::signal", 22, 18),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use chronoscope::run::{SCHEMA, json_schema};
+use chronoscope_run::{SCHEMA, json_schema};
 use serde_json::Value;
 
 static RUN: LazyLock<Value> =

@@ -9,7 +9,8 @@ use std::{
     process::Command,
 };
 
-use chronoscope::{report::perfetto, run::CaseResult, timeline::Timeline};
+use chronoscope_report::{perfetto, timeline::Timeline};
+use chronoscope_run::CaseResult;
 use serde_json::{Value, json};
 
 use crate::common::run;
@@ -47,7 +48,7 @@ pub fn wall() -> Value {
 
 /// The content of a track of a Perfetto trace.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct TrackContent {
     pub name: String,
     pub description: String,
     pub parent: Option<u64>,
@@ -66,9 +67,9 @@ pub struct Trace {
 
 /// Reads a trace with the classes that write it, and checks it against the rules of the format.
 #[track_caller]
-pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
+pub fn read(bytes: &[u8]) -> (Vec<TrackContent>, Vec<usize>) {
     let trace: Trace = prost::Message::decode(bytes).expect("a trace");
-    let mut tracks: BTreeMap<u64, Shown> = BTreeMap::new();
+    let mut tracks: BTreeMap<u64, TrackContent> = BTreeMap::new();
     let mut names = BTreeMap::new();
     // For each arrow, the number of events that it left, and the time of the last.
     let (mut begun, mut ended) = (BTreeMap::<u64, (usize, u64)>::new(), BTreeSet::new());
@@ -82,7 +83,12 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
                 "{track:?}"
             );
             let (name, description) = (track.name.unwrap(), track.description.unwrap_or_default());
-            let shown = Shown { name, description, parent: track.parent_uuid, ..Shown::default() };
+            let shown = TrackContent {
+                name,
+                description,
+                parent: track.parent_uuid,
+                ..TrackContent::default()
+            };
             assert!(tracks.insert(track.uuid.unwrap(), shown).is_none(), "a track is told twice");
         }
         let Some(event) = packet.track_event else { continue };
@@ -122,7 +128,7 @@ pub fn read(bytes: &[u8]) -> (Vec<Shown>, Vec<usize>) {
 /// Reads a trace as [`read`] does and, if a Python with the module is present, with the classes
 /// that Perfetto publishes; both must agree.
 #[track_caller]
-pub fn read_twice(file: &str) -> (Vec<Shown>, Vec<usize>) {
+pub fn read_twice(file: &str) -> (Vec<TrackContent>, Vec<usize>) {
     let (tracks, flows) = read(&fs::read(file).expect("the timeline is there"));
     let Some(python) = env::var_os("CHRONOSCOPE_TEST_PYTHON") else {
         println!("CHRONOSCOPE_TEST_PYTHON is not set: read with our own classes alone");
@@ -152,6 +158,6 @@ pub fn read_twice(file: &str) -> (Vec<Shown>, Vec<usize>) {
 
 pub fn perfetto_of(case: &CaseResult) -> Vec<u8> {
     let mut bytes = Vec::new();
-    perfetto::write(&mut Timeline::of(&[case]), &mut bytes).expect("memory can be written to");
+    perfetto::write(&mut Timeline::new(&[case]), &mut bytes).expect("memory can be written to");
     bytes
 }

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope::journal::{self, Unfinished};
+use chronoscope_engine::{journal, journal::Unfinished};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -216,7 +216,7 @@ pub struct Victim<'a> {
 }
 
 impl Victim<'_> {
-    /// Waits until so many starts of the counted program have come to a good end.
+    /// Waits until `ends` starts of the counted program have come to a good end.
     #[track_caller]
     pub fn has_ended(&mut self, ends: usize) {
         until("the program ends", || {
@@ -275,7 +275,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds a round: so many repetitions came to a good end, and so many were stored.
+    /// Adds a round in which `complete` repetitions came to a good end and `kept` were stored.
     #[track_caller]
     pub fn add(&mut self, complete: usize, kept: usize, took: Duration) {
         self.add_of(1, complete, kept, took);

@@ -5,11 +5,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use chronoscope::{
-    run::sample,
-    store::{Place, Store},
-    units::OneLine,
-};
+use chronoscope_run::sample;
+use chronoscope_store::{Place, Store};
+use chronoscope_units::OneLine;
 
 use crate::common::{self, Folder, chronoscope};
 

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use chronoscope::store::{Place, Store};
+use chronoscope_store::{Place, Store};
 
 use crate::{
     common::Answer,
@@ -28,7 +28,7 @@ fn shell(script: &str, lab: &Lab, words: &[&str]) -> Answer {
         let _alone = WRITING.lock();
         command.spawn().unwrap()
     };
-    Answer::of(child.wait_with_output().unwrap(), format!("{command:?}"))
+    Answer::new(child.wait_with_output().unwrap(), format!("{command:?}"))
 }
 
 /// Runs the lab with a limit on the size of files, in blocks of 512 bytes.

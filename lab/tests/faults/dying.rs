@@ -60,7 +60,7 @@ fn a_stream_in_pieces_under_interruptions_is_the_same() {
         let _ = kill_process(pid, Signal::CONT);
         std::thread::sleep(Duration::from_millis(10));
     }
-    let answer = Answer::of(waiter.join().unwrap(), format!("{command:?}"));
+    let answer = Answer::new(waiter.join().unwrap(), format!("{command:?}"));
     let run = answer.exits(0).json();
     assert_eq!(answer.stderr, "");
     let series = &run["cases"][0]["series"][0];

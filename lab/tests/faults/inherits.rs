@@ -1,6 +1,6 @@
-//! A driver that passes on its caller's priority, as that of Android's kernels: Debian's has none. A
-//! script in the port's place has the port give the service the caller's priority before each call,
-//! with SCHED_RESET_ON_FORK as such a driver sets it, and the lab does not know.
+//! A driver that passes on its caller's priority, as the one in Android's kernels does; Debian's
+//! does not. A script in the port's place has the port give the service the caller's priority
+//! before each call, with SCHED_RESET_ON_FORK as such a driver sets it, and the lab does not know.
 
 use crate::{common, played::Lab};
 

@@ -5,7 +5,7 @@
 //!   case is inconclusive with the reason; other cases go on.
 //! - `dying`: a port ends or is killed after each prefix of a good stream. The same must hold.
 //! - `dying`: a port writes seven bytes at a time, while the lab is stopped and continued. The
-//!   result is that of one write.
+//!   result is the same as after one write.
 //! - `files::short_reads`: a file's source gives single bytes and is interrupted each time. The
 //!   capture is the same.
 //! - `disk`: a file may not grow, at each write (`ulimit -f` from 0 to enough). The lab exits with

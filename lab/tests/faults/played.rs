@@ -73,7 +73,7 @@ impl Lab {
                 .spawn()
                 .unwrap()
         };
-        Answer::of(child.wait_with_output().unwrap(), shown)
+        Answer::new(child.wait_with_output().unwrap(), shown)
     }
 
     /// Runs a bad case and a good one, and checks that the bad one gives the reason and the good

@@ -20,7 +20,7 @@ use crate::{
 /// The time limit for expected events; no test needs to be fast to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a program that waits for ever says before it does.
+/// The commands of a program that reports its process group and then waits for ever.
 const WAIT: &str = "echo $$ >>\"$here/groups\"; touch \"$here/waits\"; exec sleep 1000";
 
 impl Lab {
@@ -76,7 +76,7 @@ impl Lab {
             let _alone = WRITING.lock();
             command.spawn().unwrap()
         };
-        Answer::of(child.wait_with_output().unwrap(), format!("{command:?}"))
+        Answer::new(child.wait_with_output().unwrap(), format!("{command:?}"))
     }
 }
 
@@ -181,7 +181,7 @@ fn a_signal_ends_set_up() {
         }
         let begin = Instant::now();
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-        let answer = Answer::of(child.wait_with_output().unwrap(), format!("{command:?}"));
+        let answer = Answer::new(child.wait_with_output().unwrap(), format!("{command:?}"));
         // Two seconds, and as many as a busy machine needs.
         assert!(begin.elapsed() < PATIENCE, "{answer:#?}");
         let told = "chronoscope: interrupted: 0 of 1 cases are complete";

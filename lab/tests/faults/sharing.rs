@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope::store::{Place, Store};
+use chronoscope_store::{Place, Store};
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -26,7 +26,7 @@ fn start(lab: &Lab, words: &[&str]) -> Child {
 }
 
 fn end(child: Child) -> Answer {
-    Answer::of(child.wait_with_output().unwrap(), "the lab".to_owned())
+    Answer::new(child.wait_with_output().unwrap(), "the lab".to_owned())
 }
 
 #[test]

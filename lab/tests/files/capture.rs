@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, process::Command};
 
 use crate::captures::{binary, csv, signal, sr, vcd};
 use crate::common::{Answer, Folder, chronoscope, run};
-use chronoscope::capture::{Analyser, Capture, Sampling};
+use chronoscope_capture::{Analyser, Capture, Sampling};
 use serde_json::Value;
 
 fn measure(arguments: &[&str]) -> Answer {
@@ -174,7 +174,7 @@ fn sigrok_measures_the_same() {
             );
         }
     }
-    // sigrok reads sampled captures of Chronoscope, and Chronoscope reads those of sigrok.
+    // sigrok reads sampled captures of Chronoscope, and Chronoscope reads sigrok's.
     let exact = folder.file("exact.vcd", vcd(&signal(1_000_000_000, Sampling::Exact, 300, 9_000)));
     let [ours, theirs, dump] = ["ours.sr", "theirs.sr", "theirs.vcd"].map(|name| folder.path(name));
     measure(&[&exact, "--rate", "2MHz", "--phase", "0.3", "-o", &ours]);

@@ -8,7 +8,7 @@ use std::{
 
 use crate::captures::{binary, csv, signal, sr, vcd};
 use crate::common::{Answer, Folder, chronoscope, program_path};
-use chronoscope::capture::Sampling;
+use chronoscope_capture::Sampling;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 fn measure(arguments: &[&str]) -> Answer {
@@ -277,7 +277,7 @@ fn bounded(folder: &Folder, arguments: &[&str], input: Stdio) -> Answer {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(program_path()).args(arguments).current_dir(&folder.0);
     let shown = format!("{command:?}");
-    Answer::of(command.stdin(input).output().unwrap(), shown)
+    Answer::new(command.stdin(input).output().unwrap(), shown)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use chronoscope::capture::Sampling;
+use chronoscope_capture::Sampling;
 use proptest::{collection::vec, prelude::*, sample::Index, sample::select};
 use zip::{ZipWriter, write::SimpleFileOptions};
 

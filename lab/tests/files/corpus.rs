@@ -3,14 +3,12 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use chronoscope::{
-    journal::Unfinished,
-    observe::{
-        events::{Figures, Interval, Sign},
-        image::{Image, Place},
-    },
-    store::{self, Store},
+use chronoscope_engine::journal::Unfinished;
+use chronoscope_machine::{
+    observe::events::Figures, observe::events::Interval, observe::events::Sign,
+    observe::image::Image, observe::image::Place,
 };
+use chronoscope_store::{self as store, Store};
 
 use crate::{common::Folder, readers};
 
@@ -43,10 +41,10 @@ fn every_file_of_the_corpora_is_read() {
 fn the_seeds_are_sound() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
     let text = |name: &str| fs::read_to_string(corpora.join(name)).unwrap();
-    let run = chronoscope::reference::parse(&text("run/seed")).unwrap();
+    let run = chronoscope_store::reference::parse(&text("run/seed")).unwrap();
     assert_eq!(run.cases.len(), 6);
-    assert!(chronoscope::study::parse(&text("study/seed")).is_ok());
-    assert!(chronoscope::baseline::parse(&text("baseline/seed")).is_ok());
+    assert!(chronoscope_engine::study::parse(&text("study/seed")).is_ok());
+    assert!(chronoscope_report::baseline::parse(&text("baseline/seed")).is_ok());
     // A store and a journal are opened for writing: copies. The store is one of version 1.
     let folder = Folder::new("seeds");
     let copy = folder.file("seed.sqlite", fs::read(corpora.join("store/seed")).unwrap());
@@ -55,19 +53,20 @@ fn the_seeds_are_sound() {
     let copy = folder.file("seed.journal", fs::read(corpora.join("journal/seed-whole")).unwrap());
     let journal = Unfinished::open(copy.as_ref(), Duration::ZERO).unwrap().unwrap();
     assert_eq!((journal.entries(), journal.damage), (1, None));
-    let runs = chronoscope::runner::recovered(&journal).unwrap();
+    let runs = chronoscope_engine::runner::recovered(&journal).unwrap();
     assert_eq!(runs[0].cases[0].repetitions, 1);
     let seed = fs::read(corpora.join("image/seed")).unwrap();
     let image = seed.strip_prefix(b"core::take\n").unwrap().to_vec();
-    let image = Image::of(Path::new("kernel.elf"), image).unwrap();
+    let image = Image::from_bytes(Path::new("kernel.elf"), image).unwrap();
     let address = |place: anyhow::Result<Place>| place.unwrap().address;
     assert_eq!(address(image.place("core::take")), 32);
     assert_eq!(address(image.variable("running")), 48);
     let seed = fs::read(corpora.join("events/seed-whole")).unwrap();
-    let figures = Figures::of(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space).unwrap();
+    let figures =
+        Figures::from_events(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space).unwrap();
     assert_eq!(figures.between, [Interval { start: 1, length: 8 }]);
     for format in ["vcd", "sigrok", "saleae_csv", "saleae_binary"] {
-        let source = chronoscope::capture::open(&corpora.join(format).join("seed"));
+        let source = chronoscope_capture::open(&corpora.join(format).join("seed"));
         assert!(source.is_ok(), "{format}: {:?}", source.err());
     }
 }

@@ -2,13 +2,12 @@
 //! survives being stored.
 
 use crate::common::effort;
-use chronoscope::{
-    case::{Case, Plan, expand, experiment},
-    observation::Observation,
-    run::{CaseResult, Target},
-    stream::Decoder,
-    study::{self, Overrides},
+use chronoscope_engine::{
+    case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
+    stream::Decoder, study, study::Overrides,
 };
+use chronoscope_machine::Machines;
+use chronoscope_run::{CaseResult, Target};
 use chronoscope_suite::{
     Reason,
     wire::{
@@ -21,7 +20,9 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 fn case() -> Case {
     let target: Target = "linux@host".parse().unwrap();
     let plan = Plan { repeat: 2, deadline: Some(1e3), ..Plan::default() };
-    expand(experiment("switch").unwrap(), &target, &Default::default(), &plan).unwrap().remove(0)
+    expand(&Machines::default(), experiment("switch").unwrap(), &target, &Default::default(), &plan)
+        .unwrap()
+        .remove(0)
 }
 
 /// Reads a stream as a repetition of the case, as the runner does.
@@ -39,7 +40,7 @@ fn finish(case: &Case, mut observation: Observation, outcome: anyhow::Result<()>
     if let Err(error) = outcome {
         observation.fail(format!("{error:#}"));
     }
-    let result = observation.finish(case);
+    let result = observation.finish(case).judged();
     assert!(
         result.verdict.reasons.iter().all(|reason| !reason.contains('\n')),
         "{:?}",
@@ -290,7 +291,7 @@ proptest! {
         let mut text = STUDY.as_bytes().to_vec();
         changes.iter().for_each(|change| change.apply(&mut text));
         let text = String::from_utf8(text).unwrap();
-        match study::parse(&text).and_then(|study| study.cases(&Overrides::default())) {
+        match study::parse(&text).and_then(|study| study.cases(&Machines::default(), &Overrides::default())) {
             Ok(cases) => prop_assert!(cases.iter().all(|case| case.expected().as_secs() < 86400)),
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
@@ -303,7 +304,14 @@ fn the_originals_are_good() {
     let mut observation = Observation::new(&case, true);
     observe(&mut observation, &good_stream(), 7).unwrap();
     observe(&mut observation, &good_stream(), 1000).unwrap();
-    let result = observation.finish(&case);
+    let result = observation.finish(&case).judged();
     assert_eq!((result.repetitions, result.series[1].summary.count), (2, 40));
-    assert_eq!(study::parse(STUDY).unwrap().cases(&Overrides::default()).unwrap().len(), 2);
+    assert_eq!(
+        study::parse(STUDY)
+            .unwrap()
+            .cases(&Machines::default(), &Overrides::default())
+            .unwrap()
+            .len(),
+        2
+    );
 }

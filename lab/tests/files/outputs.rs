@@ -229,7 +229,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let mut child =
         command.args(SHORT).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    let answer = Answer::of(child.wait_with_output().unwrap(), "run | head".to_owned());
+    let answer = Answer::new(child.wait_with_output().unwrap(), "run | head".to_owned());
     assert!([Some(0), Some(4)].contains(&answer.status), "{answer:#?}");
     assert_eq!(answer.stderr, "");
 }

@@ -11,10 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chronoscope::{
-    run::{Run, sample},
-    store::{Place, Store, Which},
-};
+use chronoscope_run::{Run, sample};
+use chronoscope_store::{Place, RunFilter, Store};
 
 use crate::common::{Answer, Folder, SHORT, effort, program, run};
 
@@ -236,7 +234,7 @@ fn a_server_keeps_runs_as_a_file_does() {
     server.answer(&["history", "--forget", "2"], &url).exits(0);
     server.answer(&["history"], &url).exits(0).shows("Linux");
 
-    // The least rights: those of the documentation.
+    // The least rights, as the documentation grants them.
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/many-machines.md"));
     let text = text.unwrap();
     let (_, sql) = text.split_once("```sql\n").expect("the page has the statements");
@@ -358,8 +356,8 @@ fn many_writers_and_a_server_that_dies() {
             assert!(!error.contains(PASSWORD) && !error.contains('\n'), "{error}");
             let machine = format!("k{writer}");
             store.add(&[&run_of(&machine, number)]).unwrap();
-            let which = Which { machine: Some(&machine), ..Which::default() };
-            assert_eq!(store.numbers_of(&which).unwrap().len(), number + 1);
+            let filter = RunFilter { machine: Some(&machine), ..RunFilter::default() };
+            assert_eq!(store.numbers_of(&filter).unwrap().len(), number + 1);
         }
     });
 }
@@ -389,7 +387,7 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     // No child of the lab has the password in its title; the lab's own is the user's to keep short.
     let children = run(Command::new("ps").args(["-o", "args=", "--ppid", &lab.id().to_string()]));
     assert!(!children.stdout.contains(PASSWORD), "{children:#?}");
-    let answer = Answer::of(lab.wait_with_output().unwrap(), "run".to_owned());
+    let answer = Answer::new(lab.wait_with_output().unwrap(), "run".to_owned());
     let error = &answer.exits(1).stderr;
     let named = format!("--store postgres://ann:***@127.0.0.1:{}/lab", server.port);
     assert!(error.contains(&format!("`chronoscope recover {named}` stores what was")), "{error}");
@@ -405,7 +403,7 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     let stored = stored.exits(0).json();
     assert_eq!(stored["cases"], measured["cases"]);
     assert_eq!(stored["context"]["uuid"], measured["context"]["uuid"]);
-    // A store that only reads, as `serve` has it open, goes on when the server is back.
+    // An open store that only reads goes on when the server is back.
     let open = Store::open(&server.place()).unwrap();
     let newest = open.newest(0).unwrap();
     server.kill();

@@ -97,7 +97,7 @@ fn a_store_and_a_journal_are_read() {
 /// Each recorded run of a study. `Answer::json` checks all other runs of the tests in the same way.
 #[test]
 fn every_recorded_run_conforms_to_the_schema() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report/answer/fixtures");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/report/src/answer/fixtures");
     let mut runs = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let file = entry.unwrap().path();
@@ -139,7 +139,7 @@ fn the_schema_is_printed_and_finds_faults() {
 /// The reader in Python, without pandas, finds the figures of the long CSV.
 #[test]
 fn the_reader_in_python_finds_what_the_long_csv_has() {
-    let file = fixture("../../../src/report/answer/fixtures/microcontrollers.json");
+    let file = fixture("../../../report/src/answer/fixtures/microcontrollers.json");
     let long = chronoscope(&["report", &file, "--format", "csv-long"]).exits(0).stdout.clone();
     let head: Vec<&str> = long.lines().next().unwrap().split(',').collect();
     assert!(head.contains(&"tasks") && head.contains(&"statistic"), "{head:?}");

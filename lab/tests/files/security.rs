@@ -1,24 +1,23 @@
-//! Who is trusted with what: a test for each row of docs/security.md.
+//! Tests of the boundaries of trust: a test for each row of docs/security.md.
 
 use std::{
     collections::BTreeSet,
     env, fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     time::Duration,
 };
 
 use crate::common::{
     Answer, Folder, chronoscope, copy_program, frames, program, program_path, run,
 };
-use chronoscope::{
-    journal::{Header, Journal, MadeForm, Pair, PairOutcome, Recorded},
-    report::capture_files,
-    run::{Run, names::CAPTURE},
+use chronoscope_engine::{
+    journal::Header, journal::Journal, journal::MadeForm, journal::Pair, journal::PairOutcome,
+    journal::Recorded,
 };
+use chronoscope_report::capture_files;
+use chronoscope_run::{Run, names::CAPTURE};
 use chronoscope_suite::wire::{self, Domain, Evidence, Record, Sample, Samples, Series, Unit};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -293,6 +292,28 @@ fn a_run_file_is_only_shown() {
 }
 
 #[test]
+fn a_run_file_opens_no_study() {
+    let folder = Folder::new("run-study");
+    let question = "Was this file opened?";
+    let study = folder.file(
+        "mine.toml",
+        format!(
+            "name = 'mine'\ntitle = 'Mine'\n[answer]\nquestion = '{question}'\n\
+             [[case]]\nexperiment = 'switch'\n"
+        ),
+    );
+    let mut hostile = hostile_run();
+    for name in [study.as_str(), "mine.toml", "./mine.toml"] {
+        hostile["study"] = json!(name);
+        let file = folder.file("run.json", hostile.to_string());
+        for format in ["table", "html"] {
+            let answer = run(program_in(&folder).args(["report", &file, "--format", format]));
+            assert!(!answer.exits(0).stdout.contains(question), "{name} as {format}");
+        }
+    }
+}
+
+#[test]
 fn names_in_a_run_stay_in_the_folder_of_its_page() {
     let folder = Folder::new("names");
     let run: Run = serde_json::from_value(hostile_run()).unwrap();
@@ -408,7 +429,7 @@ fn a_journal_runs_nothing() {
         "published": [],
     });
     let header: Header = serde_json::from_value(json!({
-        "schema": chronoscope::run::SCHEMA, "context": hostile_run()["context"], "study": "../../evil",
+        "schema": chronoscope_run::SCHEMA, "context": hostile_run()["context"], "study": "../../evil",
         "titles": ["../../evil"], "notes": "", "keep_samples": false, "cases": [case],
         "peers": [{ "result": result, "repeat": 2, "duration": null, "is_given_up": false }],
     }))
@@ -561,44 +582,6 @@ fn a_password_is_shown_nowhere() {
             assert!(entry.path().ends_with("run.json") || !text.contains("s3cret"), "{entry:?}");
         }
     }
-}
-
-/// More requests, and a real browser, are in `tests/browser/team.rs`.
-#[test]
-fn a_browser_is_only_shown_the_store() {
-    let folder = Folder::new("serve");
-    let store = folder.path("runs.sqlite");
-    let set = ["--set", "policy=other", "--set", "mlock=no", "--set", "loops=100"];
-    let short = ["run", "switch", "--repeat", "1", "-q", "--store", &store];
-    chronoscope(&[&short[..], &set].concat()).exits(0);
-    let before = fs::read(&store).unwrap();
-    let mut serve = program();
-    serve.args(["serve", "--port", "0", "--store", &store]).stderr(Stdio::piped());
-    let mut child = serve.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let host = line.split(['/', ' ']).find(|word| word.starts_with("127.0.0.1:")).unwrap();
-    let ask = |request: &str, host_named: &str| {
-        let mut stream = TcpStream::connect(host).unwrap();
-        write!(stream, "{request} HTTP/1.1\r\nHost: {host_named}\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text.split(' ').nth(1).unwrap_or_default().to_owned()
-    };
-    assert_eq!(ask("GET /", host), "200");
-    assert_eq!(ask("GET /runs/1.html", host), "200");
-    for path in ["/runs/../runs.sqlite", "/runs.sqlite", &store, "/runs/1.html/..", "/%2e%2e/"] {
-        assert_eq!(ask(&format!("GET {path}"), host), "404", "{path}");
-    }
-    for method in ["POST /", "DELETE /runs/1.html", "PUT /runs/1.html"] {
-        assert_eq!(ask(method, host), "405", "{method}");
-    }
-    for name in ["evil.example", "", "127.0.0.1"] {
-        assert_eq!(ask("GET /", name), "403", "{name}");
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(fs::read(&store).unwrap(), before);
 }
 
 fn run_in(folder: &Folder, words: &[&str]) -> Answer {

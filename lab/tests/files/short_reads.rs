@@ -3,7 +3,7 @@
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
-use chronoscope::capture::{Capture, Sampling, Source, saleae, sigrok, vcd as dump};
+use chronoscope_capture::{Capture, Sampling, Source, saleae, sigrok, vcd as dump};
 
 use crate::captures::{binary, csv, signal, sr, vcd};
 

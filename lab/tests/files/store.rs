@@ -123,7 +123,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     chronoscope(&["report", "2", "--store", &good]).exits(0);
 }
 
-/// Runs a command line with files limited to so many blocks of 512 bytes.
+/// Runs a command line with files limited to `blocks` blocks of 512 bytes.
 fn limited(blocks: u32, arguments: &[&str]) -> Answer {
     let mut shell = std::process::Command::new("sh");
     let script = format!("ulimit -f {blocks}; exec \"$@\"");
@@ -253,7 +253,7 @@ fn an_interrupted_run_keeps_what_is_complete() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let mut said = String::new();
     stderr.read_to_string(&mut said).unwrap();
-    let answer = Answer::of(child.wait_with_output().unwrap(), "run".to_owned());
+    let answer = Answer::new(child.wait_with_output().unwrap(), "run".to_owned());
     answer.exits(130);
     assert!(
         said.contains("stored as run 1") && said.contains("interrupted: 1 of 2 cases are complete"),

@@ -4,8 +4,9 @@ use std::fs;
 
 use crate::common::{Answer, Folder, chronoscope};
 use crate::pins;
-use crate::timeline::{FTRACE, Shown, case, perfetto_of, read, read_twice, series, wall};
-use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
+use crate::timeline::{FTRACE, TrackContent, case, perfetto_of, read, read_twice, series, wall};
+use chronoscope_report::{timeline::Timeline, vcd};
+use chronoscope_run::CaseResult;
 use serde_json::{Value, json};
 
 fn run_of(cases: &[Value]) -> String {
@@ -37,14 +38,14 @@ fn trace(file: &str, arguments: &[&str]) -> Answer {
 }
 
 #[track_caller]
-fn find<'a>(tracks: &'a [Shown], name: &str) -> &'a Shown {
+fn find<'a>(tracks: &'a [TrackContent], name: &str) -> &'a TrackContent {
     tracks
         .iter()
         .find(|track| track.name == name)
         .unwrap_or_else(|| panic!("no {name} in {tracks:#?}"))
 }
 
-fn slices(track: &Shown) -> Vec<(&str, u64, u64)> {
+fn slices(track: &TrackContent) -> Vec<(&str, u64, u64)> {
     track.slices.iter().map(|(name, begin, end)| (name.as_str(), *begin, *end)).collect()
 }
 
@@ -145,7 +146,7 @@ fn tandem_s_trace_is_tasks_and_handlers() {
     assert_eq!(slices(find(&tracks, "handlers")), [("handler", 200, 220)]);
     assert_eq!(find(&tracks, "processor 0").marks, [("wakes thread-2".to_owned(), 210)]);
     assert_eq!(flows, [1]);
-    let remarks = Timeline::of(&[&case]).remarks;
+    let remarks = Timeline::new(&[&case]).remarks;
     assert!(
         remarks[0].contains("2 of 11 lines of its trace are no events of tandem"),
         "{remarks:?}"
@@ -171,7 +172,7 @@ fn a_board_s_instruments_are_pins_and_functions() {
     assert!(!tracks.iter().any(|track| track.name == "D1"), "a pin that never rises");
     let dump = folder.path("run.vcd");
     trace(&file, &["-q", "-o", &dump, "--format", "vcd", "--case", "1"]).exits(0);
-    let ours = chronoscope::capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
+    let ours = chronoscope_capture::Capture::from_vcd("ours", fs::read(&dump).unwrap().as_slice());
     // Channels that are not pins, such as texts, are ignored.
     let pulses =
         ours.unwrap().channels.into_iter().find(|channel| channel.name.ends_with("D0")).unwrap();
@@ -306,6 +307,6 @@ fn extremes_are_shown() {
     assert!(tracks.iter().all(|track| track.name.len() < 1000));
     assert!(tracks.iter().any(|track| track.name.ends_with("…")));
     let mut bytes = Vec::new();
-    vcd::write(&mut Timeline::of(&[&case]), &mut bytes).unwrap();
+    vcd::write(&mut Timeline::new(&[&case]), &mut bytes).unwrap();
     ::vcd::Parser::new(bytes.as_slice()).parse_header().unwrap();
 }

@@ -2,7 +2,8 @@
 
 use crate::common::effort;
 use crate::timeline::{FTRACE, case, perfetto_of, read, series, wall};
-use chronoscope::{report::vcd, run::CaseResult, timeline::Timeline};
+use chronoscope_report::{timeline::Timeline, vcd};
+use chronoscope_run::CaseResult;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
@@ -40,7 +41,7 @@ proptest! {
         let case: CaseResult = serde_json::from_value(case("", &wall(), &[], Some(&lines.join("\n")))).unwrap();
         read(&perfetto_of(&case));
         let mut bytes = Vec::new();
-        vcd::write(&mut Timeline::of(&[&case]), &mut bytes).unwrap();
+        vcd::write(&mut Timeline::new(&[&case]), &mut bytes).unwrap();
         prop_assert!(::vcd::Parser::new(bytes.as_slice()).all(|command| command.is_ok()));
     }
 

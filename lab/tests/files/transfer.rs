@@ -26,7 +26,7 @@ fn runs_without_a_uuid_are_stored_once() {
     }
 }
 
-/// What is refused is named, the rest is stored, and the exit status is 1.
+/// A refused run is named, the others are stored, and the exit status is 1.
 #[test]
 fn a_refused_run_does_not_keep_the_others() {
     let folder = Folder::new("transfer-refused");
@@ -65,7 +65,7 @@ fn a_refused_run_does_not_keep_the_others() {
     assert!(exported.stderr.ends_with("1 run was refused; exported 2 runs\n"), "{exported:#?}");
 }
 
-/// Two machines of one name are told when the second stores its run.
+/// Two machines of one name are reported when the second stores its run.
 #[test]
 fn two_machines_of_one_name_are_told() {
     let folder = Folder::new("namesakes");

@@ -5,18 +5,18 @@
 use std::{path::Path, process::Command};
 
 use crate::common::{self, Folder, chronoscope, program, run};
-use crate::timeline::{Shown, read_twice};
+use crate::timeline::{TrackContent, read_twice};
 use serde_json::Value;
 
 struct Traced {
     case: Value,
-    tracks: Vec<Shown>,
+    tracks: Vec<TrackContent>,
     /// For each arrow, the number of events that it leaves.
     flows: Vec<usize>,
 }
 
 impl Traced {
-    fn named<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a Shown> {
+    fn named<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a TrackContent> {
         self.tracks.iter().filter(move |track| track.name.starts_with(start))
     }
 
@@ -28,8 +28,9 @@ impl Traced {
             series.iter().filter(|series| series["role"] == "measured" && series["unit"] != "count")
         {
             let name = series["name"].as_str().expect("a series has a name");
-            let is_its =
-                |track: &&Shown| track.name == name || track.name.starts_with(&format!("{name} ("));
+            let is_its = |track: &&TrackContent| {
+                track.name == name || track.name.starts_with(&format!("{name} ("))
+            };
             let slices: usize =
                 self.tracks.iter().filter(is_its).map(|track| track.slices.len()).sum();
             let samples = series["samples"].as_array().map_or(0, Vec::len);
@@ -44,7 +45,7 @@ impl Traced {
     /// ran.
     #[track_caller]
     fn has_wake_ups(&self, of: &str, least: usize) {
-        let ran = |track: &&Shown| {
+        let ran = |track: &&TrackContent| {
             track.slices.iter().filter(|slice| slice.0.starts_with("runs on")).count() >= least
         };
         assert!(self.named(of).any(|track| ran(&track)), "{:#?}", self.tracks);
@@ -145,7 +146,7 @@ fn a_guest_s_calls_go_from_client_through_driver_to_server() {
     // Both ends of a call are tasks: the client calls and receives the answer, the server receives
     // the call and answers.
     let both = |one: &str, other: &str| {
-        let has = |track: &&Shown, word: &str| {
+        let has = |track: &&TrackContent, word: &str| {
             track.marks.iter().filter(|mark| mark.0.starts_with(word)).count() >= 20
         };
         guest.named("").filter(|track| has(track, one) && has(track, other)).count()

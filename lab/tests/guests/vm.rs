@@ -1,7 +1,9 @@
 //! The machine `vm`: Linux in QEMU. The figures are exact, so tests compare numbers.
 
+use std::fs;
+
 use crate::common::{Folder, chronoscope, medians_by_repetition, program, run};
-use chronoscope::cache::{Cache, KERNELS};
+use chronoscope_base::{cache::Cache, cache::KERNELS};
 use serde_json::Value;
 
 /// The cases of a run, as JSON.
@@ -192,7 +194,7 @@ fn a_case_keeps_what_it_was_made_with() {
 /// Debian's kernel, given as the user's own.
 fn debian_kernel() -> String {
     cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
-    let folder = Cache::of_user()
+    let folder = Cache::for_user()
         .unwrap()
         .find(KERNELS, "6.1-with-binder")
         .expect("the case has fetched it");
@@ -212,6 +214,40 @@ fn a_kernel_of_ones_own_is_measured() {
             .is_some_and(|text| text.contains("preempt=none")),
         "{case:#}"
     );
+}
+
+/// Two copies of one kernel: each side boots its own file.
+#[test]
+fn two_kernels_of_ones_own_take_turns() {
+    let folder = Folder::new("vm-two-kernels");
+    let store = folder.path("runs.sqlite");
+    let target = |name: &str| {
+        let copy = folder.path(name);
+        fs::copy(debian_kernel(), &copy).unwrap();
+        format!("linux={copy}@vm")
+    };
+    let (a, b) = (target("a"), target("b"));
+    let store = ["--store", store.as_str()];
+    let compare = ["compare", &a, &b, "interrupt", "--set", "loops=10", "--repeat", "2", "-q"];
+    chronoscope(&[&compare[..], &store].concat()).exits(0);
+    for (run, file) in [("1", "a"), ("2", "b")] {
+        let run = chronoscope(&[&["report", run, "--format", "json"], &store[..]].concat()).json();
+        let origin = &run["cases"][0]["identity"]["kernel's origin"];
+        assert_eq!(origin.as_str(), Some(folder.path(file).as_str()));
+    }
+}
+
+/// A name of the table selects its preemption model, and the port reads the model back.
+#[test]
+fn a_kernel_of_ones_own_has_a_free_name() {
+    let kernel = debian_kernel();
+    let targets = format!("mine={kernel}@vm,linux-voluntary={kernel}@vm");
+    let cases = cases(&["interrupt", "--set", "loops=10", "--target", &targets]);
+    let arguments = |case: &Value| case["identity"]["boot arguments"].as_str().unwrap().to_owned();
+    assert_eq!(cases[0]["target"], "mine@vm");
+    assert!(!arguments(&cases[0]).contains("preempt="), "{:#}", cases[0]);
+    assert!(arguments(&cases[1]).contains("preempt=voluntary"), "{:#}", cases[1]);
+    assert!(has_evidence(&cases[1], "preemption model read back: voluntary"), "{:#}", cases[1]);
 }
 
 #[test]

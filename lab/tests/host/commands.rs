@@ -1,7 +1,7 @@
-//! Every command that the documents show is one that the program takes. Runs are only planned here
-//! (`--list`); those of the tutorials are run to their end by `chips/tutorials.rs`.
+//! The program takes every command that the documents show. Runs are only planned here (`--list`);
+//! `chips/tutorials.rs` completes the tutorials' runs.
 
-use crate::common::documented::{Desk, Shown, commands, documents, is_done};
+use crate::common::documented::{Desk, DocumentedCommand, commands, documents, is_done};
 
 /// Parts of commands that cannot be run anywhere else: files of other machines, measurements of
 /// many seconds, tools that act on the machine.
@@ -20,7 +20,7 @@ const ELSEWHERE: [&str; 9] = [
 /// Observations are of images that readers have: here the command line is read, and no image found.
 const NO_IMAGES: &str = "OS=no.elf FW=no.elf T=no; ";
 
-/// A short run, whose shards replace those of the study that the documents name.
+/// A short run, whose shards replace the shards of the study that the documents name.
 const SHARDS: &str = "run switch --set policy=other --set mlock=no -l 50 --repeat 2 -q --no-store";
 
 #[test]
@@ -33,7 +33,7 @@ fn every_command_in_the_documents_is_taken() {
     let mut taken = 0;
     let mut faults = Vec::new();
     for shown in documents().iter().flat_map(|document| commands(document)) {
-        let Shown { document, text, .. } = shown;
+        let DocumentedCommand { document, text, .. } = shown;
         if text.starts_with("chronoscope observe ") {
             let answer = desk.shell(&(NO_IMAGES.to_owned() + &text.replace("app.elf", "no.elf")));
             if !answer.stderr.contains("there is no such image") {

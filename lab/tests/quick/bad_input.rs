@@ -88,6 +88,10 @@ fn the_command_line() {
         (&["run", "switch", "-o", "/nonexistent/x"], "cannot write /nonexistent/x"),
         (&["run", "--study", "quik"], "there is no study `quik`; did you mean `quick`?"),
         (&["run", "--study", "zebra"], "the studies are microcontrollers, p1-"),
+        (&["serve"], "`serve` was dropped: `chronoscope report --history -o FOLDER` writes"),
+        (&["serve", "--port", "0"], "`serve` was dropped: "),
+        (&["report", "--extrapolate", "day"], "`--extrapolate` was dropped: no recording"),
+        (&["report", "1", "--extrapolate=1h"], "`--extrapolate` was dropped: "),
         (&["quick"], "`quick` is a study: `chronoscope run quick` runs it"),
         (&["switch"], "`switch` is an experiment: `chronoscope run switch` runs it"),
         (&["run", "--study", "./quick"], "no such file"),
@@ -100,6 +104,7 @@ fn the_command_line() {
             "cannot read /dev/zero: it is a pipe or a device",
         ),
         (&["run", "switch", "--target", "linux@vm", "--kernel-image", "/"], "Is a directory"),
+        (&["run", "switch", "--append", "quiet"], "--kernel-image FILE --target linux@vm"),
         (
             &["run", "switch", "--kernel-image", "/etc/passwd"],
             "`--kernel-image` is the kernel of linux@vm, and no case runs there",
@@ -339,6 +344,6 @@ fn nobody_who_reads() {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
     let output = program().arg("list").stdout(writer).output().unwrap();
-    let answer = Answer::of(output, "list with nobody who reads".to_owned());
+    let answer = Answer::new(output, "list with nobody who reads".to_owned());
     assert_eq!(answer.exits(0).stderr, "", "{answer:#?}");
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::chronoscope;
+use chronoscope_machine::Machines;
 
 #[test]
 fn the_page_of_experiments_is_up_to_date() {
@@ -19,11 +20,12 @@ fn every_study_makes_cases() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies");
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let study = chronoscope::study::load(&path).unwrap_or_else(|error| panic!("{error:#}"));
+        let study =
+            chronoscope_engine::study::load(&path).unwrap_or_else(|error| panic!("{error:#}"));
         let name = path.file_stem().unwrap();
-        let named = chronoscope::study::find(name.as_ref()).unwrap();
+        let named = chronoscope_engine::study::find(name.as_ref()).unwrap();
         assert_eq!(named.title, study.title, "{} has its row in study.rs", path.display());
-        let plan = study.plan(&Default::default());
+        let plan = study.plan(&Machines::default(), &Default::default());
         let (cases, _) = plan.unwrap_or_else(|error| panic!("{}: {error:#}", path.display()));
         // A published figure that belongs to no case would silently not be shown.
         for published in study.published().unwrap() {

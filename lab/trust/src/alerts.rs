@@ -29,8 +29,8 @@ pub fn rows(effort: Effort) -> Vec<Row> {
     rows
 }
 
-/// Counts the new runs outside of the band of `runs` earlier ones, whose figures are `ratio` times
-/// theirs.
+/// Counts the new runs outside of the band of `runs` earlier ones. The figures of new runs are
+/// multiplied by `ratio`.
 fn alarms(runs: usize, ratio: f64, draw: fn(&mut SplitMix64) -> f64, rounds: usize) -> usize {
     let mut random = SplitMix64::new(runs as u64);
     let mut figure = || 1000.0 * (SCATTER * draw(&mut random)).exp();

@@ -52,7 +52,8 @@ fn figure(noise: f64) -> f64 {
     1000.0 * (1.0 + SCATTER * noise)
 }
 
-/// The place of the last change in runs scattered by 5 % of which the `last` are slower by `slower`.
+/// The place of the last change in runs scattered by 5 % of which the `last` are slower by
+/// `slower`.
 fn place(runs: usize, last: usize, slower: f64, seed: u64) -> Option<usize> {
     let mut random = SplitMix64::new(seed);
     let figures: Vec<f64> = (0..runs)

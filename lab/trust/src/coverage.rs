@@ -1,4 +1,5 @@
-//! The share of cases in which the interval of a median, or the upper limit of a percentile, holds.
+//! Simulates the coverage of two promises: the interval of a median, and the upper limit of a
+//! percentile. The coverage is the share of rounds in which the interval or limit holds the truth.
 
 use chronoscope_statistics::{
     Accumulator, SplitMix64, median_interval,
@@ -11,13 +12,13 @@ use crate::{
     recorded::{RECORDINGS, Recording},
 };
 
-/// Numbers of repetitions.
+/// The numbers of repetitions that are simulated.
 const COUNTS: [usize; 8] = [5, 6, 7, 8, 10, 15, 20, 30];
 
-/// The exponent of the samples' tail: the mean exists, the variance does not.
+/// The exponent of the Pareto tail of [`limits`]: the mean exists, the variance does not.
 const PARETO: f64 = 1.5;
 
-/// A distribution of the medians of repetitions.
+/// A distribution from which the medians of repetitions are drawn, with its true median.
 struct Kind {
     name: &'static str,
     draw: fn(&mut SplitMix64) -> f64,
@@ -40,8 +41,9 @@ const KINDS: [Kind; 5] = [
     Kind { name: "correlated samples", draw: repetition, median: 1.0 },
 ];
 
-/// The median of a repetition whose samples are heavy-tailed and depend on their neighbours, around
-/// a level of its own. Its logarithm is symmetric about 0.
+/// Draws the median of a repetition. The repetition has a level of its own, and its samples are
+/// heavy-tailed and correlated with their neighbours. The logarithm of the median is symmetric
+/// about 0, so the true median is 1.
 fn repetition(random: &mut SplitMix64) -> f64 {
     let level = 0.2 * normal(random);
     let mut samples = correlated(random, 0.9, 101);
@@ -49,6 +51,7 @@ fn repetition(random: &mut SplitMix64) -> f64 {
     (level + 2.0 * samples[50]).exp()
 }
 
+/// Returns the rows of all simulations of this module.
 pub fn rows(effort: Effort) -> Vec<Row> {
     let mut rows = medians(effort);
     rows.extend(dependent(effort));
@@ -57,7 +60,7 @@ pub fn rows(effort: Effort) -> Vec<Row> {
     rows
 }
 
-/// Independent repetitions: the interval holds wherever the test for drift lets it be given.
+/// Independent repetitions: the coverage of the interval, among the rounds that have an interval.
 fn medians(effort: Effort) -> Vec<Row> {
     let rounds = effort.choose(120, 10_000);
     let each =
@@ -78,9 +81,9 @@ fn medians(effort: Effort) -> Vec<Row> {
     each.map(row).collect()
 }
 
-/// Repetitions with a correlation between neighbours: what the interval keeps alone, with the test
-/// for drift, and how often the test lets it be given. These are no promises of 93 %, but findings
-/// that must not get worse.
+/// Repetitions with a correlation between neighbours: the interval's coverage without and with the
+/// test for drift, and the share of rounds that have an interval. No coverage of 93 % is promised
+/// here; the rows only keep the shares from getting worse.
 fn dependent(effort: Effort) -> Vec<Row> {
     let rounds = effort.choose(120, 10_000);
     let mut rows = Vec::new();
@@ -111,8 +114,9 @@ fn dependent(effort: Effort) -> Vec<Row> {
     rows
 }
 
-/// Correlations between neighbouring repetitions, and for each of [`COUNTS`] the least coverage
-/// without the test, with it, and the least share of cases with an interval.
+/// Correlations between neighbouring repetitions, each with three lower bounds for each of
+/// [`COUNTS`]: the coverage without the test for drift, the coverage with the test, and the share
+/// of rounds that have an interval.
 const CORRELATED: [(f64, [[f64; 3]; 8]); 2] = [
     (
         0.2,
@@ -142,7 +146,7 @@ const CORRELATED: [(f64, [[f64; 3]; 8]); 2] = [
     ),
 ];
 
-/// Independent, heavy-tailed samples: the limit of a percentile over samples.
+/// Independent, heavy-tailed samples: the coverage of a percentile's upper limit over samples.
 fn limits(effort: Effort) -> Vec<Row> {
     let cases = [
         ("p99", 0.99, 299),
@@ -169,9 +173,11 @@ fn limits(effort: Effort) -> Vec<Row> {
     cases.into_iter().map(row).collect()
 }
 
-/// Recorded latencies, which come in bursts and drift: the limit of p99 over the samples of a
-/// stretch alone and where the test for bursts allows it, and the limit over five repetitions. The
-/// truth is the whole recording's.
+/// Recorded latencies, which come in bursts and drift: the coverage of the upper limit of p99.
+///
+/// Over the samples of a stretch, the limit is taken without the test for bursts, and where the
+/// test allows it; its truth is the p99 of the whole recording. Over five repetitions, the truth is
+/// the median of the p99 of all repetitions.
 fn recorded(effort: Effort) -> Vec<Row> {
     let kept = effort.choose(1, RECORDINGS.len());
     RECORDINGS[..kept]
@@ -181,12 +187,12 @@ fn recorded(effort: Effort) -> Vec<Row> {
         .collect()
 }
 
-/// For each recording the least shares in which the limits hold: over samples without the test for
-/// bursts, over repetitions in a row, and over repetitions at any time. The first two are findings
-/// on a machine that drifts, not promises.
+/// For each recording three lower bounds of the coverage: over samples without the test for bursts,
+/// over five consecutive repetitions, and over five repetitions at random times. The first two are
+/// findings on a machine that drifts; only the third is a promise.
 const RECORDED: [[f64; 3]; 3] = [[0.27, 0.88, 0.95], [0.28, 0.86, 0.95], [0.44, 0.82, 0.95]];
 
-/// Samples of a stretch, and of its five repetitions.
+/// The number of samples of a stretch; a fifth of it is the number of samples of a repetition.
 const STRETCH: usize = 10_000;
 
 fn of_recording(recording: &Recording, least: [f64; 3], effort: Effort) -> [Row; 4] {
@@ -241,7 +247,8 @@ mod tests {
 
     use super::*;
 
-    /// The shares in the tables of docs/method.md, by the statement of their row.
+    /// The shares in the tables of docs/method.md, each under the statement of the row it
+    /// documents.
     fn documented() -> BTreeMap<String, f64> {
         let mut found = BTreeMap::new();
         let mut header: Vec<&str> = Vec::new();
@@ -279,7 +286,8 @@ mod tests {
                 row.seen.split_once('(').and_then(|(_, of)| of.split_once(" of ")).unwrap();
             let number = |text: &str| text.trim_end_matches(')').parse::<f64>().unwrap();
             let (hits, of) = (number(hits), number(of));
-            // Four standard errors, of a share that is itself rounded and never quite 0 or 1.
+            // Four standard errors. The documented share is rounded, so a share near 0 or 1 is
+            // moved inwards: its error would be 0.
             let error =
                 4.0 * (share.clamp(0.02, 0.98) * (1.0 - share.clamp(0.02, 0.98)) / of).sqrt();
             assert!((hits / of - share).abs() <= error, "{row}; docs/method.md: {share}");

@@ -89,7 +89,7 @@ impl Repetitions {
         self.0.iter().map(Vec::len).collect()
     }
 
-    /// A recording with at least so many repetitions.
+    /// Draws a recording with at least `repetitions` repetitions.
     fn any(&self, random: &mut SplitMix64, repetitions: usize) -> &[[f64; 2]] {
         let long: Vec<&Vec<[f64; 2]>> =
             self.0.iter().filter(|one| one.len() >= repetitions).collect();

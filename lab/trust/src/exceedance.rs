@@ -1,5 +1,5 @@
-//! The rank statement: a run as long again exceeds the maximum with 50 %, one nine times as long
-//! with 90 %.
+//! Checks the statement on maxima by rank: a later run of the same length exceeds the maximum of a
+//! run with a chance of 50 %, and a later run of nine times the length with 90 %.
 
 use chronoscope_statistics::chance_of_new_maximum;
 
@@ -8,7 +8,8 @@ use crate::{Effort, Row, recorded::RECORDINGS};
 pub fn rows(effort: Effort) -> Vec<Row> {
     let recordings = effort.choose(1, RECORDINGS.len());
     let recordings = || RECORDINGS.iter().rev().take(recordings).map(|one| one.samples());
-    // A stretch, and a later one as many times as long.
+    // The later run's length in lengths of the first run, its words, and the allowed difference
+    // between the chance and the share found.
     let cases = [(1, "as long again", 0.10), (9, "nine times as long", 0.07)];
     let rows = cases.map(|(times, words, within)| {
         let (mut exceeded, mut rounds) = (0, 0);

@@ -1,12 +1,10 @@
-//! Shows how often the statements of Chronoscope hold: the coverage of its intervals and bounds,
-//! the power of its comparisons, and their false alarms, on simulated and on recorded latencies.
+#![doc = include_str!("../README.md")]
 //!
-//! Every sentence with "95 %" on the screen, on the page and in the documentation stands on a row
-//! of [`SECTIONS`]. `cargo run --release --example trust` computes all rows with many rounds and
-//! prints them; the tests of this crate compute them with few. All random numbers come from fixed
-//! seeds, so the same effort gives the same rows.
+//! Every sentence with "95 %" on the screen, on the page and in the documentation rests on a row of
+//! [`SECTIONS`]. All random numbers come from fixed seeds, so the same effort gives the same rows.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod alerts;
 mod changes;
@@ -14,7 +12,6 @@ mod comparisons;
 mod coverage;
 mod draw;
 mod exceedance;
-mod extrapolation;
 mod misses;
 pub mod recorded;
 mod row;
@@ -31,7 +28,6 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },
-    Section { title: "Maxima of longer runs, by a model", rows: extrapolation::rows },
     Section { title: "Comparisons in turn", rows: comparisons::rows },
     Section { title: "Comparisons of stored runs", rows: stored::rows },
 ];

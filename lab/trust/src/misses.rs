@@ -1,4 +1,5 @@
-//! Bounds of the miss rate, with and without bursts.
+//! Simulates the upper bound of the rate of deadline misses, with and without bursts: how often a
+//! bound is shown, and how often a shown bound is at or above the true rate.
 
 use chronoscope_statistics::{
     Accumulator, MissRate, SplitMix64, samples_in_bursts, samples_to_claim,
@@ -6,12 +7,13 @@ use chronoscope_statistics::{
 
 use crate::{Effort, Row, recorded::RECORDINGS};
 
-/// Samples of a simulated run.
+/// The number of samples of a simulated run.
 const SAMPLES: usize = 20_000;
 
-/// The shares of samples above the deadline.
+/// The true miss rates, as shares of samples above the deadline.
 const RATES: [f64; 3] = [1e-2, 1e-3, 1e-4];
 
+/// Returns the rows of all simulations of this module.
 pub fn rows(effort: Effort) -> Vec<Row> {
     let rounds = effort.choose(40, 2_000);
     let mut rows = Vec::new();
@@ -50,7 +52,8 @@ pub fn rows(effort: Effort) -> Vec<Row> {
     rows
 }
 
-/// Bounds from each of `parts` stretches, with a deadline at each rate of the whole recording.
+/// Adds a bound for each of [`RATES`] and each of `parts` stretches of a recording. The deadline is
+/// the value that about this share of all samples exceeds; the truth is the exact share.
 fn stretches(samples: &[f64], parts: usize, tally: &mut Tally) {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -66,9 +69,9 @@ fn stretches(samples: &[f64], parts: usize, tally: &mut Tally) {
     }
 }
 
-/// A run with misses at a mean rate, in bursts of geometric length with this mean; a length of 1
-/// makes them independent. A miss is above a deadline of 1000; the other values are scattered
-/// below.
+/// Simulates a run with misses at the mean rate `rate`. The misses come in bursts of geometric
+/// length with the mean `length`; a length of 1 makes the misses independent. A miss is above the
+/// deadline of 1000; the other values are scattered below it.
 fn simulated(random: &mut SplitMix64, rate: f64, length: f64) -> Accumulator {
     let mut accumulator = Accumulator::with_deadline(Some(1000));
     for (at, is_miss) in misses(random, rate, length, SAMPLES).into_iter().enumerate() {
@@ -78,8 +81,10 @@ fn simulated(random: &mut SplitMix64, rate: f64, length: f64) -> Accumulator {
     accumulator
 }
 
+/// Draws for each of `samples` samples whether it is a miss, in bursts as in [`simulated`].
 fn misses(random: &mut SplitMix64, rate: f64, length: f64, samples: usize) -> Vec<bool> {
-    // A burst starts after a sample without a miss, and goes on with the chance 1 − 1/length.
+    // A burst starts with the chance `start` after a sample without a miss, and goes on with the
+    // chance 1 − 1/length.
     let (start, goes_on) = match length {
         1.0 => (rate, rate),
         length => (rate / (length * (1.0 - rate)), 1.0 - 1.0 / length),
@@ -92,14 +97,14 @@ fn misses(random: &mut SplitMix64, rate: f64, length: f64, samples: usize) -> Ve
     next.collect()
 }
 
-/// Plans for a claim with a first run's dispersion: a claim that a second run of the planned length
-/// supports must be true.
+/// Plans the length of a second run, from a claimed miss rate and the dispersion of a first run.
+/// The true rate is not below the claim, so a second run without a miss supports a false claim.
 fn claims(rounds: usize) -> Row {
     let (claim, length) = (0.01, 5.0);
     let mut supported_wrongly = 0;
     for round in 0..rounds as u64 {
         let mut random = SplitMix64::new(round + 77);
-        // The true rate is just above the claim.
+        // The true rate is the claim itself, in place of a rate just above it.
         let first = simulated(&mut random, claim, length);
         let planned = samples_to_claim(claim, 0).unwrap_or(u64::MAX);
         let dispersion = first.bursts().dispersion.unwrap_or(f64::INFINITY);
@@ -111,15 +116,19 @@ fn claims(rounds: usize) -> Row {
     Row::at_most(statement, 0.05, supported_wrongly, rounds)
 }
 
-/// Counts of bounds.
+/// Counts of runs by their bound.
 #[derive(Default)]
 struct Tally {
+    /// All runs.
     bounds: usize,
+    /// The runs whose bound is shown.
     shown: usize,
+    /// The runs whose bound is shown and at or above the true rate.
     held: usize,
 }
 
 impl Tally {
+    /// Adds a run whose true miss rate is `truth`.
     fn add(&mut self, samples: &Accumulator, truth: f64) {
         let upper = samples.miss_rate().and_then(|rate: MissRate| rate.upper);
         self.bounds += 1;
@@ -135,10 +144,12 @@ impl Tally {
         Row::at_most(statement, most, self.shown, self.bounds)
     }
 
+    /// Promises that at least 95 % of the shown bounds hold.
     fn held(&self, statement: &str) -> Row {
         Row::at_least(statement, 0.95, self.held, self.shown)
     }
 
+    /// Promises that at most the share `most` of all runs shows a bound below the true rate.
     fn wrong(&self, statement: &str, most: f64) -> Row {
         Row::at_most(statement, most, self.shown - self.held, self.bounds)
     }

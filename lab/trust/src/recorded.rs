@@ -1,11 +1,13 @@
-//! The recorded latencies of `data/`, described in its README.
+//! The recorded latencies of `data/`; the README there describes them.
 
 use std::io::Read;
 
 /// A recording: one latency in ns for each due time, in their order.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording {
+    /// The name of the recording's file in `data/`.
     pub name: &'static str,
+    /// The time between two due times, in ns.
     pub interval_ns: u64,
     bytes: &'static [u8],
 }

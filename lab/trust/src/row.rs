@@ -1,4 +1,4 @@
-//! Rows of the table: a statement, the share that was promised, and the share that was seen.
+//! Rows of the table: a statement, the promised share, and the share in the simulation.
 
 use std::fmt;
 
@@ -31,26 +31,27 @@ pub struct Row {
     pub promised: String,
     /// The finding with its counts, as `94.6 % (946 of 1000)`.
     pub seen: String,
-    /// Set if the finding keeps the promise, or misses it by no more than the scatter of so few
+    /// `true` if the finding keeps the promise, or misses it by no more than the scatter of the
     /// rounds.
     pub holds: bool,
 }
 
 impl Row {
-    /// A row that promises a share of at least `least`. With `hits` of `rounds`, the promise counts
-    /// as kept unless the share lies more than three standard errors below it.
+    /// Creates a row that promises a share of at least `least`. With `hits` of `rounds`, the
+    /// promise counts as kept unless the share lies more than three standard errors below it.
     pub fn at_least(statement: impl Into<String>, least: f64, hits: usize, rounds: usize) -> Self {
         let holds = share(hits, rounds) >= least - scatter(least, rounds);
         Self::new(statement, format!("≥ {} %", percent(least)), hits, rounds, holds)
     }
 
-    /// A row that promises a share of at most `most`, with the same allowance.
+    /// Creates a row that promises a share of at most `most`, with the same allowance.
     pub fn at_most(statement: impl Into<String>, most: f64, hits: usize, rounds: usize) -> Self {
         let holds = share(hits, rounds) <= most + scatter(most, rounds);
         Self::new(statement, format!("≤ {} %", percent(most)), hits, rounds, holds)
     }
 
-    /// A row that promises a share of `share`, give or take `within`, with the same allowance.
+    /// Creates a row that promises a share of `share`, give or take `within`, with the same
+    /// allowance.
     pub fn about(
         statement: impl Into<String>,
         share: f64,
@@ -86,7 +87,9 @@ impl fmt::Display for Row {
 /// A named list of rows.
 #[derive(Clone, Copy)]
 pub struct Section {
+    /// The heading.
     pub title: &'static str,
+    /// Computes the rows.
     pub rows: fn(Effort) -> Vec<Row>,
 }
 
@@ -94,7 +97,7 @@ fn share(hits: usize, rounds: usize) -> f64 {
     hits as f64 / rounds.max(1) as f64
 }
 
-/// Three standard errors of a share in so many independent rounds.
+/// Returns three standard errors of a share in `rounds` independent rounds.
 fn scatter(share: f64, rounds: usize) -> f64 {
     3.0 * (share * (1.0 - share) / rounds.max(1) as f64).sqrt()
 }

@@ -1,17 +1,17 @@
-//! Opening files that the user names. It knows paths, not contents.
+//! Opens files that the user names. The module knows paths, not contents.
 
 use std::{fs::File, io, path::Path};
 
-/// Opens a regular file, or a folder, for reading. A pipe or a device is refused before it is opened, since that
-/// may wait for ever; one that is open already may be read, as `/dev/stdin` or `/dev/fd/63` (a
-/// shell's `<(…)`).
+/// Opens a regular file, or a folder, for reading. A pipe or a device is refused before it is
+/// opened, since opening may wait for ever. An open one may be read, as `/dev/stdin` or
+/// `/dev/fd/63` (a shell's `<(…)`).
 ///
 /// # Errors
 /// If the path names no regular file, or it cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
     let is_open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|at| path.starts_with(at));
     let known = path.metadata()?;
-    // The error of a folder comes from reading it.
+    // A folder's error comes from reading it, and names the cause.
     if !is_open && !known.is_file() && !known.is_dir() {
         return Err(io::Error::other("it is a pipe or a device, not a regular file"));
     }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod file;
 mod password;
@@ -11,29 +12,44 @@ pub use text::{LONGEST, OneLine, Text};
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+/// The reason why a text is not a quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// A time without a known unit.
+    #[error("`{0}` is not a time: write a number and ns, us, ms or s")]
+    TimeUnit(String),
+    /// A time whose number is missing, negative or infinite.
+    #[error("`{0}` is not a time: `{1}` is not a number")]
+    TimeNumber(String, String),
+    /// A rate without a number, or with an unknown unit.
+    #[error("`{0}` is not a rate: write a number and Hz, kHz, MHz or GHz")]
+    Rate(String),
+    /// A rate that is not a whole number of hertz from 1.
+    #[error("`{0}` is not a rate that can be counted: it must be a whole number of hertz, from 1")]
+    Uncountable(String),
+}
 
-/// The units of time that can be written, and their length in ns.
+/// The units of time that [`parse_time`] knows, and their length in ns.
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// Parses a time such as `50 us` or `1.5ms`; returns ns.
 ///
 /// # Errors
 /// If the number or the unit is missing, or the number is negative or infinite.
-pub fn parse_time(text: &str) -> Result<f64> {
+pub fn parse_time(text: &str) -> Result<f64, QuantityError> {
     let text = text.trim();
     let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), &text[split..]);
     let Some((_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        bail!("`{text}` is not a time: write a number and ns, us, ms or s");
+        return Err(QuantityError::TimeUnit(text.to_owned()));
     };
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
-        _ => bail!("`{text}` is not a time: `{number}` is not a number"),
+        _ => Err(QuantityError::TimeNumber(text.to_owned(), number.to_owned())),
     }
 }
 
-/// The units of rate that can be written, and their size in hertz.
+/// The units of rate that [`parse_hertz`] knows, and their size in hertz.
 const RATES: [(&str, f64); 5] = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 
 /// Parses a rate such as `84MHz`, `2.5 kHz` or `24000000`; returns hertz.
@@ -41,26 +57,24 @@ const RATES: [(&str, f64); 5] = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1
 /// # Errors
 /// If the number is missing, the unit is unknown, or the rate is not a whole number of hertz from
 /// 1.
-pub fn parse_hertz(text: &str) -> Result<u64> {
+pub fn parse_hertz(text: &str) -> Result<u64, QuantityError> {
     let shown = printable(text);
     let text = text.trim();
     let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), &text[split..]);
     let scale = RATES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
     let (Some(scale), Ok(number)) = (scale, number.parse::<f64>()) else {
-        bail!("`{shown}` is not a rate: write a number and Hz, kHz, MHz or GHz");
+        return Err(QuantityError::Rate(shown));
     };
     // The binary product of 2.4 and a million is not exactly whole.
     let (hertz, whole) = (number * scale, (number * scale).round());
     if !(1.0..1e15).contains(&whole) || (hertz - whole).abs() > 1e-9 * whole {
-        bail!(
-            "`{shown}` is not a rate that can be counted: it must be a whole number of hertz, from 1"
-        );
+        return Err(QuantityError::Uncountable(shown));
     }
     Ok(whole as u64)
 }
 
-/// Formats how long a person has to wait, or waited: `45 s`, `12 min`, `3 h`, rounded up.
+/// Formats a waiting time, rounded up: `45 s`, `12 min`, `3 h`.
 pub fn rough_time(time: Duration) -> String {
     let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
     match seconds {
@@ -161,7 +175,22 @@ pub fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Returns whether a character does anything but show itself: controls, which a terminal obeys (C0, C1 and
+/// Makes a document of many lines safe to show: each [unprintable](is_unprintable) character but the
+/// end of a line becomes U+FFFD, and a tab becomes a space.
+pub fn printable_document(text: String) -> String {
+    let is_safe = |c| c == '\n' || !is_unprintable(c);
+    if text.chars().all(is_safe) {
+        return text;
+    }
+    let shown = |c| match c {
+        '\t' => ' ',
+        c if is_safe(c) => c,
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Returns whether a character is no visible text: controls, which a terminal obeys (C0, C1 and
 /// DEL), separators of lines, marks that change the direction of the text around them, and
 /// noncharacters, which XML forbids.
 pub fn is_unprintable(c: char) -> bool {
@@ -216,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_replaced() {
+    fn unprintable_characters_are_replaced() {
         let hostile = "a\u{1b}[2J\u{9b}31m\r\n\t\0\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{ffff}b";
         let shown = printable(hostile);
         assert!(!shown.chars().any(is_unprintable), "{shown:?}");

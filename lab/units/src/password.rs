@@ -6,10 +6,10 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// The text in the place of a password.
 const HIDDEN: &str = "***";
 
-/// Returns the text with each password of a `postgres://` URL replaced by `***`: the one before the
-/// host, and that of the parameter `password`. A URL ends with white space. A quotation mark ends
-/// it only behind the last `@`, since a password may hold one; so too much is hidden where another
-/// `@` follows without a blank.
+/// Returns the text with each password of a `postgres://` URL replaced by `***`: the password
+/// before the host, and the parameter `password`. A URL ends with white space. A quotation mark
+/// ends a URL only behind the last `@`, since a password may hold a mark; so too much is hidden
+/// where another `@` follows without a blank.
 pub fn without_passwords(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -33,15 +33,15 @@ pub fn without_passwords(text: &str) -> String {
     safe + rest
 }
 
-/// Returns the URL of a database with `***` for its passwords, whatever letters they have.
+/// Returns the URL of a database with `***` for its passwords, also for passwords with `@` or `:`.
 pub fn without_password(url: &str) -> String {
     let scheme = SCHEMES.iter().find(|scheme| url.starts_with(**scheme)).map_or(0, |s| s.len());
     let (scheme, rest) = url.split_at(scheme);
     scheme.to_owned() + &without_parameter(&without_userinfo(rest))
 }
 
-/// A URL without its scheme. A password may hold an `@` that its user forgot to encode, so that the
-/// last one ends it.
+/// Hides the password before the host. `url` has no scheme. The last `@` ends the password, since
+/// its user may have forgotten to encode an earlier one.
 fn without_userinfo(url: &str) -> String {
     let parts = url.rsplit_once('@').and_then(|(info, host)| Some((info.split_once(':')?.0, host)));
     parts.map_or(url.to_owned(), |(user, host)| format!("{user}:{HIDDEN}@{host}"))

@@ -1,6 +1,6 @@
-//! Types of printable text, for text from outside. A value can be written to a terminal, a page or a
-//! file of any format without moving a cursor, ending a line or hiding the text behind it. Markup
-//! and quoting are the formats' matter.
+//! Types of printable text, for text from outside. A value can be written to a terminal, a page or
+//! a file of any format without moving a cursor, ending a line or hiding the text behind it. The
+//! module knows no markup and no quoting.
 
 use std::{borrow::Borrow, fmt, ops::Deref};
 
@@ -21,15 +21,15 @@ pub struct OneLine(String);
 #[serde(transparent)]
 pub struct Text(String);
 
-/// The text as a printable line, without the passwords of databases' URLs.
+/// Makes a text one printable line, without the passwords in URLs of databases.
 fn line(text: String) -> String {
     let text = if text.contains("://") { without_passwords(&text) } else { text };
     let text = if text.contains(is_unprintable) { printable(&text) } else { text };
     cut(without_commands(text))
 }
 
-/// Breaks the commands that a GitHub workflow obeys when they are printed there: `::` at the start of
-/// a line, which wrapping can make of any word's start, and `##[` anywhere.
+/// Breaks the commands that a GitHub workflow obeys in its log: `::` at the start of a line, and so
+/// of any word, since wrapping may begin a line there; and `##[` anywhere.
 fn without_commands(text: String) -> String {
     if !text.contains("::") && !text.contains("##[") {
         return text;
@@ -45,7 +45,7 @@ fn without_commands(text: String) -> String {
     broken
 }
 
-/// The text as printable lines. A line may end with CR LF.
+/// Makes a text printable line by line. A line may end with CR LF.
 fn lines(text: String) -> String {
     let is_sound = |c: char| matches!(c, '\n' | '\t') || !is_unprintable(c);
     if text.chars().all(is_sound) && text.len() <= LONGEST {
@@ -77,6 +77,7 @@ macro_rules! printable_type {
                 Self(String::new())
             }
 
+            /// The text as a slice.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -120,27 +121,15 @@ macro_rules! printable_type {
             }
         }
 
-        impl From<&str> for $name {
-            fn from(text: &str) -> Self {
-                text.to_owned().into()
-            }
-        }
-
-        impl From<&String> for $name {
-            fn from(text: &String) -> Self {
-                text.as_str().into()
+        impl<T: AsRef<str> + ?Sized> From<&T> for $name {
+            fn from(text: &T) -> Self {
+                text.as_ref().to_owned().into()
             }
         }
 
         impl From<$name> for String {
             fn from(text: $name) -> Self {
                 text.0
-            }
-        }
-
-        impl From<&$name> for String {
-            fn from(text: &$name) -> Self {
-                text.0.clone()
             }
         }
 
@@ -162,19 +151,7 @@ macro_rules! printable_type {
             }
         }
 
-        impl PartialEq<$name> for str {
-            fn eq(&self, other: &$name) -> bool {
-                self == other.0
-            }
-        }
-
         impl PartialEq<$name> for &str {
-            fn eq(&self, other: &$name) -> bool {
-                *self == other.0
-            }
-        }
-
-        impl PartialEq<$name> for String {
             fn eq(&self, other: &$name) -> bool {
                 *self == other.0
             }
@@ -233,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_printable() {
+    fn deserialized_text_is_printable() {
         let read: OneLine = serde_json::from_str(r#""a\u001b[31m\nb""#).unwrap();
         assert_eq!(read, "a\u{fffd}[31m\u{fffd}b");
         assert_eq!(serde_json::to_string(&Text::from("a\n\"b")).unwrap(), r#""a\n\"b""#);

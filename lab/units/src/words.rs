@@ -1,6 +1,10 @@
-//! Suggestions for mistyped names.
+//! Suggestions for mistyped names. The module knows words, and not where they come from.
 
-/// Returns a suggestion as [`nearest`] does; `;` if there is none, so that a sentence may follow.
+/// Returns the number of single-character edits between two words.
+pub use strsim::levenshtein as distance;
+
+/// Returns a suggestion as [`nearest`] does, or `;` if there is none, so that a sentence may
+/// follow.
 pub fn hint<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(name, names);
     if near.is_empty() { ";".to_owned() } else { near }
@@ -17,7 +21,7 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Returns the nearest names, as `a, b or c`: three, or as many as there are.
+/// Returns the nearest names, as `a, b or c`: three, or all if they are fewer.
 pub fn nearest_three<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let mut all: Vec<(usize, &str)> = names.map(|other| (distance(name, other), other)).collect();
     all.sort_unstable();
@@ -28,22 +32,6 @@ pub fn nearest_three<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> St
         [one] => (*one).to_owned(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
-}
-
-/// The number of single-character edits between two words (Levenshtein distance).
-pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks, drive, pin_of},
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
 };
@@ -308,3 +308,10 @@ fn report_with_phase<K: Kernel>(trial: &mut Trial<'_, K>, series: Series<'_>, ta
     let phase = name(format_args!("{task_name}, phase"));
     trial.durations(Series::auxiliary(&phase), &asked, &starts);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a delay ends {p50} late at the median, {max} at worst"],
+};

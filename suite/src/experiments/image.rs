@@ -18,7 +18,7 @@
 //! - **Source**: the text of the peers' smallest images, beside which
 //!   `studies/microcontrollers.toml` sets it.
 
-use crate::spec::Spec;
+use crate::spec::{Better, Figure, Reading, Spec};
 
 pub static SPEC: Spec = Spec {
     name: "image",
@@ -32,4 +32,14 @@ pub static SPEC: Spec = Spec {
     source: "peers",
     parameters: &[],
     duration_us: |_| 1_000_000,
+};
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &[
+        "the smallest image has {p50} bytes of text",
+        "the smallest image has {max} bytes of text",
+    ],
 };

@@ -32,7 +32,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::{
     kernel::{Clock, Kernel, Priority, ProcessorTime, Refusal, Tasks},
     mark::{Marks, Slot},
-    spec::{Parameter, Spec, Values},
+    spec::{Better, Figure, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::Series,
     work::{steps_in, work},
@@ -276,3 +276,13 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, throughput: &Program<K>, latency:
     let idle = throughput.samples(IDLE, wall).chain(latency.samples(IDLE, wall));
     trial.samples(Series::control("no work"), idle);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Named("latency stretched"),
+    better: Better::Less,
+    sentences: &[
+        "a short program takes {latency stretched} times as long beside another as alone",
+        "a program takes {p50} beside another",
+    ],
+};

@@ -43,7 +43,7 @@ use super::firing::{Firing, INTERVAL, LEAD_US, PROOFS, SOURCE};
 use crate::{
     kernel::{Handler, Interrupts, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks},
-    spec::{Parameter, Spec, Values},
+    spec::{Better, Figure, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -194,3 +194,10 @@ async fn interrupted<K: Interrupts>(
     all.over.store(true, Relaxed);
     kernel.give(&all.given);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a handler starts {p50} after its interrupt, {max} at worst"],
+};

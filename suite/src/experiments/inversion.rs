@@ -54,7 +54,7 @@ use self::stage::{Actor, Point, Stage, Waits};
 use crate::{
     kernel::{Clock, Kernel, Mutexes, Priority, Protocol, Refusal, Tasks, switches_since},
     mark::Marks,
-    spec::{Parameter, Spec, Values},
+    spec::{Better, Figure, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
     work::{steps_in, work},
@@ -300,3 +300,10 @@ fn report<T: Mutexes>(
     trial.durations(Series { pin, ..Series::auxiliary("nobody holds the lock") }, asked, granted);
     trial.mark_control(&stage.unheld.asked, 1.0);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["an urgent task waits {p50} for a lock at the median, {max} at worst"],
+};

@@ -22,7 +22,7 @@
 //! because fair schedulers favour tasks that have slept. `boost=yes`: the *client* gives the server
 //! its own class before it calls, an emulation of inheritance without the driver.
 
-use crate::spec::{Parameter, Spec, Values};
+use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
 
 pub static SPEC: Spec = Spec {
     name: "latency",
@@ -117,4 +117,11 @@ pub static SPEC: Spec = Spec {
         let call = 40 + (1 + request.number("hogs")) * request.number("work_us");
         50_000 + request.number("loops") * pairs * (200 + 2 * call)
     },
+};
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a call through binder takes {p50} at the median, {max} at worst"],
 };

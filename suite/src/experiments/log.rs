@@ -28,7 +28,7 @@ use core::{
 use crate::{
     kernel::{Clock, Kernel, Log, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks, Slot},
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -171,3 +171,10 @@ fn batch_of_reads<K: Kernel>(kernel: &K) {
         .fold(0_i64, |sum, _| sum.wrapping_add(<K::Slot as Slot>::between(first, kernel.read())));
     black_box(sum);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a line of the log costs its task {p50} at the median, {max} at worst"],
+};

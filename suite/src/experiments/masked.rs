@@ -51,7 +51,7 @@ use self::timetable::{MARGIN, Timetable};
 use crate::{
     kernel::{Clock, Interrupts, Kernel, Priority, Refusal, Source, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Domain, Series},
 };
@@ -355,3 +355,13 @@ where
     all.switches[seat].store(switches_since::<T>(kernel, before), Relaxed);
     kernel.give(all.done);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Bound("masked"),
+    better: Better::Less,
+    sentences: &[
+        "interrupts stay off for {masked} at most",
+        "interrupts stay off for {max} at most",
+    ],
+};

@@ -22,7 +22,7 @@
 //! switches interrupts off, and so sees only the gaps that no interrupt of the kernel's explains;
 //! here the lab takes those apart afterwards, by the trace (`trace=yes`).
 
-use crate::spec::{Parameter, Spec, Values};
+use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
 
 pub static SPEC: Spec = Spec {
     name: "noise",
@@ -78,4 +78,11 @@ pub static SPEC: Spec = Spec {
         let window = request.number("window_us") + request.number("rest_us");
         20_000 + request.number("loops") * window
     },
+};
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["others take the processor for {p50} at the median, {max} at worst"],
 };

@@ -14,7 +14,7 @@
 //! - **Source**: tandem, whose goals the rows are; `studies/microcontrollers.toml` has limits for
 //!   them.
 
-use crate::spec::{Parameter, Spec, Values};
+use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
 
 pub static SPEC: Spec = Spec {
     name: "operations",
@@ -34,4 +34,11 @@ pub static SPEC: Spec = Spec {
         help: "the kernel's build: with time slices, before one is set; its rows that differ",
     }],
     duration_us: |_| 2_000_000,
+};
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["the kernel's operations take {p50} at the median"],
 };

@@ -33,7 +33,7 @@ use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
     mark::{Marks, Slot, drive, pin_of},
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
 };
@@ -272,3 +272,13 @@ impl<K: Kernel> Member<K> {
         starts.map(move |next| (start, next - mem::replace(&mut start, next)))
     }
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &[
+        "a periodic task starts {p50} late at the median, {p99} at p99, {max} at worst",
+        "a periodic task starts {p50} late at the median, {max} at worst",
+    ],
+};

@@ -42,7 +42,7 @@ use crate::{
     kernel::{Clock, Kernel, Messages, Priority, Reason, Refusal},
     mark::{self, Marks},
     signal::{Adc, MIDDLE},
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
 };
@@ -343,6 +343,13 @@ async fn sender<T: Messages>(pipeline: &'static Pipeline<T>) {
     pipeline.leave.iter().for_each(|leave| kernel.give(leave));
     kernel.give(pipeline.done);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a block of work takes {p50} at the median, {max} at worst"],
+};
 
 #[cfg(test)]
 mod tests {

@@ -27,7 +27,7 @@ use crate::{
     kernel::{Kernel, Priority, Reason, Refusal, Tasks},
     mark::{self, MEASURED, Marks},
     request::Request,
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -177,3 +177,10 @@ async fn creator<T: Tasks>(nursery: &'static Nursery<T::Kernel>) {
     nursery.refused.store(refused, Relaxed);
     kernel.give(nursery.done);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a task is made and ended in {p50} at the median, {max} at worst"],
+};

@@ -64,7 +64,7 @@ use crate::{
     kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks, switches_since},
     mark::{self, MEASURED, Marks},
     request::Request,
-    spec::{Parameter, Spec, Values},
+    spec::{Better, Figure, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{self, Series, Unit},
 };
@@ -418,3 +418,10 @@ fn send<K: Kernel>(trial: &mut Trial<'_, K>, marks: &Runs<K>) {
     let control = Series { pin: control_pin, ..Series::control("empty queue") };
     trial.durations(control, &marks.empty_starts, &marks.empty_ends);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["the executor runs its empty tasks in {p50} at the median, {max} at worst"],
+};

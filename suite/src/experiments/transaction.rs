@@ -34,7 +34,7 @@ use crate::{
         Transport,
     },
     mark::{Marks, Slot},
-    spec::{Parameter, Spec, Values},
+    spec::{Better, Figure, Parameter, Reading, Spec, Values},
     task::block_on,
     trial::{Trial, name},
     wire::Series,
@@ -511,3 +511,10 @@ fn report<K: Kernel, W: Transport>(
         &workers[0].control_ends,
     );
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a call to another process takes {p50} at the median, {max} at worst"],
+};

@@ -34,7 +34,7 @@ use super::{
 use crate::{
     kernel::{Handler, Interrupts, Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{KIND, Parameter, Spec, Values},
+    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -211,3 +211,10 @@ where
     W::give(kernel, &all.given);
     kernel.give(all.done);
 }
+
+/// The sentences that read the result.
+pub const READING: Reading = Reading {
+    figure: Figure::Median,
+    better: Better::Less,
+    sentences: &["a task runs {p50} after the handler that wakes it, {max} at worst"],
+};

@@ -1,4 +1,5 @@
-//! The two sides of a comparison: a checkout, and the program that its front script builds.
+//! A side of a comparison: a checkout of the repository, with the program that its front script
+//! `./chronoscope` builds. The module measures sets of cases, and does not compare them.
 
 use std::{
     env,
@@ -14,31 +15,35 @@ use serde_json::Value;
 use super::list::{self, CaseSet, Cases};
 use crate::repository::{root, target};
 
-/// The exit statuses with which the program has written a run: passed, limit missed, inconclusive.
+/// The exit statuses of a program that has written a run: passed, limit missed, inconclusive.
 const MEASURED: [i32; 3] = [0, 2, 4];
 
 /// A checkout with a build folder of its own.
 pub struct Revision {
     /// The name in messages, and in the names of files.
     pub name: &'static str,
+    /// The root of the checkout.
     folder: PathBuf,
+    /// The build folder.
     target: PathBuf,
 }
 
 /// The result of a set of cases.
 pub struct Measured {
+    /// The JSON of the run.
     pub run: Value,
     /// The program's exit status.
     pub status: i32,
 }
 
 impl Revision {
+    /// The working tree, with the build folder of this build.
     pub fn working_tree() -> Result<Self> {
         Ok(Self { name: "tree", folder: root().to_owned(), target: target()? })
     }
 
-    /// Checks `commit` out in the build folder, unless an earlier call has. The program of this
-    /// checkout is built in its own folder `target`, which the next call finds again.
+    /// Checks `commit` out below the build folder, unless an earlier call has done so. The checkout
+    /// has a build folder of its own, `target`, which later calls use again.
     ///
     /// # Errors
     /// git does not know the commit, or cannot check it out.
@@ -46,7 +51,7 @@ impl Revision {
         let commit = git(root(), &["rev-parse", "--verify", &format!("{commit}^{{commit}}")])?;
         let folder = target()?.join("same").join(&commit[..12]);
         if !is_unchanged(&folder, &commit) {
-            // A folder that an interrupted call has left.
+            // An interrupted call may have left the folder.
             let _ = fs::remove_dir_all(&folder);
             git(root(), &["worktree", "prune"])?;
             let path = folder.display().to_string();
@@ -55,7 +60,7 @@ impl Revision {
         Ok(Self { name: "base", target: folder.join("target"), folder })
     }
 
-    /// Takes the checkout of `commit` that is in `folder`, and the programs in its `target`.
+    /// Uses the checkout of `commit` in `folder`, with its build folder `target`.
     ///
     /// # Errors
     /// The folder has another commit, or changed files.
@@ -67,7 +72,8 @@ impl Revision {
         Ok(Self { name: "base", target: folder.join("target"), folder })
     }
 
-    /// Builds the program, and returns the words of its list: among them the names of all targets.
+    /// Builds the program, and returns the words that its command `list` prints. The names of all
+    /// targets are among them.
     ///
     /// # Errors
     /// The program does not build.
@@ -79,10 +85,12 @@ impl Revision {
         Ok(words.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Measures a set of cases; the JSON goes to `folder`. `known` has the names of all targets.
+    /// Measures a set of cases; the JSON is written to `folder`. `known` has the names of all
+    /// targets; targets of the set that it lacks are left out.
     ///
     /// # Errors
-    /// The program ends without a run. The message has its last line.
+    /// The program ends without a run; the message has its last line on standard error. Or `known`
+    /// has no target of the set.
     pub fn measure(&self, set: &CaseSet, known: &[String], folder: &Path) -> Result<Measured> {
         let mut program = self.front();
         program.arg("run");
@@ -115,7 +123,8 @@ impl Revision {
         Ok(Measured { run, status })
     }
 
-    /// `./chronoscope` of the checkout, without this program's own settings.
+    /// The command `./chronoscope` of the checkout, without the variables `CHRONOSCOPE_*` of this
+    /// process.
     fn front(&self) -> Command {
         let mut front = Command::new(self.folder.join("chronoscope"));
         for (name, _) in env::vars_os().filter(|(name, _)| is_setting(name)) {

@@ -1,5 +1,6 @@
-//! Runs steps side by side: each as soon as the steps before it have passed and its build folder and
-//! enough cores are free. Of several such steps, the one with the most work behind it begins first.
+//! Runs steps side by side. A step begins as soon as the steps that it waits for have passed, and
+//! its build folder and enough cores are free. If several steps can begin, the step with the
+//! longest path to the end of the test begins first. The module knows no step in particular.
 
 use std::{
     cmp::Reverse,
@@ -24,7 +25,7 @@ use crate::repository::target;
 pub enum Outcome {
     Passed,
     Failed,
-    /// A step that it needs did not pass.
+    /// Not run, because a step that it waits for did not pass.
     NotRun,
 }
 
@@ -43,11 +44,12 @@ enum State {
     Ended(Outcome),
 }
 
-/// Runs all steps and shows the output of each when it ends. A step that fails keeps only those
-/// from running that need it. `folder` keeps the outputs.
+/// Runs all steps and shows the output of each when it ends. After a failure, only the steps that
+/// wait for the failed step, directly or through others, are not run. The output of each step is
+/// also written to a file in `folder`. Returns the steps in the order of their ends.
 ///
 /// # Errors
-/// An output cannot be kept or shown.
+/// An output cannot be written or shown.
 pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<EndedStep>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let target = target()?;
@@ -82,15 +84,15 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<EndedStep>> {
     })
 }
 
-/// The indices of the steps, by the time from a step's begin to the end of the last step that waits
-/// for it, the longest first. Steps of one build folder run one after the other, so each counts as
-/// all of them.
+/// The indices of the steps, the longest path first. The path of a step is the time from its begin
+/// to the end of the last step that waits for it, directly or through others. Steps of one build
+/// folder run one at a time, so a step's path is at least the sum of its folder's steps.
 fn order(steps: &[Step]) -> Vec<usize> {
     let folder = |step: &Step| -> u32 {
         let is_same = |other: &&Step| !step.lock.is_empty() && other.lock == step.lock;
         steps.iter().filter(is_same).map(|other| other.seconds).sum()
     };
-    // A step comes after those that it waits for, in the table too or by one round more.
+    // Each round extends the paths by one more waiting step, until no path grows.
     let mut paths: Vec<u32> = vec![0; steps.len()];
     for _ in 0..steps.len() {
         let next: Vec<u32> = steps
@@ -114,7 +116,8 @@ fn order(steps: &[Step]) -> Vec<usize> {
     order
 }
 
-/// The steps that now begin, as `None`, or never will. Updates their states.
+/// Returns the steps whose state changes now, and updates their states: a step that begins, with
+/// `None`, or a step that is not run, with its outcome.
 fn advance(
     steps: &[Step],
     order: &[usize],
@@ -133,7 +136,8 @@ fn advance(
     }
 }
 
-/// `Some(None)` for a step that can begin, `Some(Some(…))` for one that never can.
+/// Returns `Some(None)` for a step that can begin, `Some(Some(…))` with the outcome of a step that
+/// can never begin, and `None` for a step that cannot begin yet.
 fn readiness(
     index: usize,
     steps: &[Step],
@@ -153,13 +157,14 @@ fn readiness(
         let both = steps.iter().zip(states);
         both.filter(|(_, state)| matches!(state, State::Running)).map(|(other, _)| other)
     };
-    // A step for more cores than there are runs alone.
+    // A step that asks for more cores than the machine has takes all of them.
     let busy: usize = running().map(|other| other.cores.min(cores)).sum();
     let fits = busy + step.cores.min(cores) <= cores;
     let is_locked = !step.lock.is_empty() && running().any(|other| other.lock == step.lock);
     (fits && !is_locked).then_some(None)
 }
 
+/// Starts a thread that runs a step and sends its index and its end to `sender`.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     step: &'scope Step,
@@ -170,12 +175,12 @@ fn start<'scope>(
 ) {
     let file = folder.join(step.name.replace([' ', '/', '\'', ',', ':'], "-") + ".txt");
     scope.spawn(move || {
-        // The receiver is gone if another step's output could not be shown.
+        // Sending fails if `run` has returned, since another step's output could not be shown.
         let _ = sender.send((index, work(step, &file, target)));
     });
 }
 
-/// Runs the commands of a step until one fails.
+/// Runs the commands of a step until one fails. Their output goes to `file`.
 fn work(step: &Step, file: &PathBuf, target: &Path) -> io::Result<EndedStep> {
     let mut output = File::create(file)?;
     let (mut outcome, mut spent) = (Outcome::Passed, TimeSpent::default());
@@ -225,7 +230,8 @@ mod tests {
         Step::new(Stage::Quick, name, "true").seconds(seconds)
     }
 
-    /// The names of the steps that begin together, where all of them end before the next begin.
+    /// The names of the steps in the order in which they begin, as rows. The steps of a row begin
+    /// together, and all of them end before the next row begins.
     fn begins(steps: &[Step], cores: usize) -> Vec<Vec<&str>> {
         let order = order(steps);
         let mut states: Vec<State> = steps.iter().map(|_| State::Waiting).collect();

@@ -1,6 +1,7 @@
-//! Reads Saleae's binary export, a file for each channel: the initial level, and the times of its
-//! edges as doubles in seconds. Version 1 splits a file into chunks that give the sampling rate; in
-//! a gap between two chunks the channel was not sampled.
+//! Reads Saleae's binary export. Each channel has a file with its initial level and the times of
+//! its edges, as doubles in seconds. A file of version 1 consists of chunks, which give the
+//! sampling rate; between two chunks may be a gap, in which the channel was not sampled. A file
+//! with a gap of more than one and a half sampling periods is refused.
 
 use std::io::{BufReader, Read};
 
@@ -13,45 +14,53 @@ use crate::{
     flow::{Header, Settle, Sink, Source},
 };
 
-/// The longest time in seconds, 115 days; a greater one is damage.
+/// The greatest time in seconds, 115 days; a file with a greater one is damaged.
 const LONGEST: f64 = 1e7;
 
-/// The channels of an export.
+/// An export under way: one file for each channel.
 pub struct Reader<R> {
     header: Header,
     channels: Vec<Channel<R>>,
 }
 
-/// The file of a channel.
+/// The file of a channel under way.
 struct Channel<R> {
     name: String,
     input: BufReader<R>,
     version: i32,
+    /// The number of chunks after `chunk`.
     chunks: u64,
     chunk: Chunk,
     /// The time of the latest edge in seconds, to detect time that goes back.
     latest: f64,
 }
 
+/// A chunk under way.
 struct Chunk {
+    /// The level after the edges read so far.
     state: bool,
+    /// The sampling rate; `None` in version 0.
     hertz: Option<f64>,
+    /// The start, in seconds.
     begin: f64,
+    /// The end, in seconds.
     end: f64,
+    /// The number of edges that are left to read.
     transitions: u64,
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the heads of the files; each file comes with its channel's name.
+    /// Reads the heads of the files. `files` has the name and the file of each channel; `source` is
+    /// the capture's name in messages.
     ///
     /// # Errors
     /// If a file is malformed, or the files are not of the same export.
     pub fn new(source: &str, files: Vec<(String, R)>) -> Result<Self> {
-        let named = |(name, input): (String, R)| {
+        let open = |(name, input): (String, R)| {
             let context = printable(&name);
             Channel::new(name, input).with_context(|| context)
         };
-        let channels = files.into_iter().map(named).collect::<Result<Vec<_>>>()?;
+        let channels = files.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = channels.first() else { bail!("there is no file of a channel in it") };
         if let Some(other) = channels.iter().find(|other| other.chunk.begin != first.chunk.begin) {
             bail!(
@@ -103,7 +112,7 @@ impl<R: Read> Channel<R> {
         while self.chunk.transitions == 0 {
             if self.chunks == 0 {
                 let mut rest = Vec::new();
-                // An interrupted read is tried again.
+                // Unlike `read`, `read_to_end` tries an interrupted read again.
                 self.input.by_ref().take(1).read_to_end(&mut rest).context("cannot be read")?;
                 ensure!(rest.is_empty(), "there is more in it than it says: it is damaged");
                 return Ok(None);
@@ -127,6 +136,7 @@ impl<R: Read> Channel<R> {
         self.edge(time)
     }
 
+    /// Takes in an edge at `time`, in seconds: changes the level, and returns the time.
     fn edge(&mut self, time: f64) -> Result<Option<f64>> {
         ensure!(time.is_finite() && time.abs() <= LONGEST, "{time} s is no time of an edge");
         ensure!(time >= self.latest, "time goes back, from {} s to {time} s", self.latest);
@@ -142,6 +152,7 @@ impl<R: Read> Channel<R> {
 }
 
 impl Chunk {
+    /// Reads the head of a chunk.
     fn read(input: &mut impl Read, version: i32) -> Result<Self> {
         let state = u32::from_le_bytes(bytes(input)?);
         ensure!(state < 2, "{state} is no level");

@@ -9,6 +9,7 @@ use chronoscope_units::printable;
 use crate::{
     Sampling, Tick,
     flow::{Header, Settle, Sink, Source},
+    words::shown,
 };
 
 /// The longest row in bytes.
@@ -17,6 +18,7 @@ const LONGEST: u64 = 1 << 16;
 /// Picoseconds in a second.
 const PARTS: i64 = 1_000_000_000_000;
 
+/// A CSV export that is read row by row.
 pub struct Reader<R> {
     lines: Lines<R>,
     header: Header,
@@ -77,15 +79,14 @@ impl<R: Read> Source for Reader<R> {
             }
             let mut cells = text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             let time = cells.next().unwrap_or_default();
-            let shown = || printable(&String::from_utf8_lossy(&time[..time.len().min(40)]));
             let now = picoseconds(time)
-                .ok_or_else(|| anyhow!("line {number}: `{}` is no time in seconds", shown()))?;
+                .ok_or_else(|| anyhow!("line {number}: `{}` is no time in seconds", shown(time)))?;
             let since = now
                 .checked_sub(*first.get_or_insert(now))
                 .and_then(|since| u64::try_from(since).ok());
             let at = since.filter(|at| *at >= settle.now());
             settle.advance(
-                at.ok_or_else(|| anyhow!("line {number}: time goes back, to {}", shown()))?,
+                at.ok_or_else(|| anyhow!("line {number}: time goes back, to {}", shown(time)))?,
             )?;
             for (channel, places) in places.iter().enumerate() {
                 let Some(cell) = cells.next() else {
@@ -122,10 +123,7 @@ fn level(cell: &[u8]) -> Result<bool> {
                 "it is `X`, a gap: only 0 and 1 can be measured; leave it out, or export from after the gap"
             )
         }
-        other => bail!(
-            "`{}` is no level",
-            printable(&String::from_utf8_lossy(&other[..other.len().min(40)]))
-        ),
+        other => bail!("`{}` is no level", shown(other)),
     }
 }
 

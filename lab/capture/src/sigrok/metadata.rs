@@ -1,11 +1,11 @@
 //! Reads a session's `metadata`, an INI file with the sampling rate, the size of a sample and the
-//! channels. The samples are read elsewhere.
+//! channels. The module reads no samples.
 
 use std::iter;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
-use chronoscope_units::{parse_hertz, printable};
+use chronoscope_units::{QuantityError, parse_hertz, printable};
 
 /// The widest sample in bytes, for 512 channels.
 const WIDEST: usize = 64;
@@ -83,7 +83,7 @@ fn take(metadata: &mut Metadata, key: &str, value: &str) -> Result<()> {
 }
 
 /// Parses a rate as sigrok does: `2 mHz` and `2 MHZ` are two megahertz.
-fn rate(text: &str) -> Result<u64> {
+fn rate(text: &str) -> Result<u64, QuantityError> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let prefix = match unit.to_ascii_lowercase().as_str() {
@@ -104,7 +104,7 @@ mod tests {
                            unitsize=1\nprobe1=CLK\nprobe2=DATA\n";
 
     #[test]
-    fn rates_are_those_of_sigrok() {
+    fn rates_are_read_as_sigrok_reads_them() {
         for (text, hertz) in [
             ("2 mHz", 2_000_000),
             ("2 MHz", 2_000_000),

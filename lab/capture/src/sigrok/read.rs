@@ -24,6 +24,7 @@ const ROOM: usize = 1 << 18;
 /// The number of samples compared at a time.
 const BLOCK: usize = 64;
 
+/// A session that is read part by part.
 pub struct Reader<F> {
     archive: ZipArchive<F>,
     header: Header,
@@ -56,7 +57,9 @@ impl<F: Read + Seek> Reader<F> {
         );
         let metadata = metadata::parse(&text(&mut archive, "metadata")?).context("metadata")?;
         let parts = parts(&archive, &metadata.file)?;
-        let size = |part: &String| archive.by_name_size(part);
+        let size = |part: &String| {
+            archive.by_index_data(archive.index_for_name(part)?).ok().map(|entry| entry.size())
+        };
         let total = parts
             .iter()
             .map(size)
@@ -71,22 +74,11 @@ impl<F: Read + Seek> Reader<F> {
         )?;
         let header = Header {
             source: source.into(),
-            tick: Tick::of_hertz(hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
+            tick: Tick::from_hertz(hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
             sampling: Sampling::At(hertz),
             channels: metadata.channels.iter().map(|(_, name)| name).collect(),
         };
         Ok(Self { archive, header, metadata, parts })
-    }
-}
-
-/// Access to the size that an archive states for an entry.
-trait Size {
-    fn by_name_size(&self, name: &str) -> Option<u64>;
-}
-
-impl<F: Read + Seek> Size for ZipArchive<F> {
-    fn by_name_size(&self, name: &str) -> Option<u64> {
-        self.by_index_data(self.index_for_name(name)?).ok().map(|entry| entry.size())
     }
 }
 
@@ -105,7 +97,7 @@ fn text<F: Read + Seek>(archive: &mut ZipArchive<F>, name: &str) -> Result<Strin
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The names of the parts with the samples, in order.
+/// Returns the names of the parts with the samples, in order.
 fn parts<F: Read + Seek>(archive: &ZipArchive<F>, file: &str) -> Result<Vec<String>> {
     if archive.index_for_name(file).is_some() {
         return Ok(vec![file.to_owned()]);

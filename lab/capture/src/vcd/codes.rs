@@ -1,5 +1,5 @@
-//! The codes of a dump's variables. A dump of a whole chip defines a million, so a variable takes 16
-//! bytes here, and a code that nobody wants has no entry in a map.
+//! The codes of a dump's variables. A dump of a whole chip defines a million, so a variable takes
+//! 16 bytes here, and an unwanted code has no entry in a map.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 struct Variable {
     code: u64,
     first: u32,
-    /// 0 for a variable that is not made of pins.
+    /// 0 for a variable without pins.
     width: u8,
 }
 
@@ -16,7 +16,7 @@ struct Variable {
 #[derive(Default)]
 pub(super) struct Variables {
     all: Vec<Variable>,
-    /// The numbers of codes that do not fit into a number by themselves.
+    /// The numbers of codes longer than seven bytes.
     long: HashMap<Box<[u8]>, u64>,
 }
 
@@ -29,7 +29,7 @@ impl Variables {
     }
 }
 
-/// The mark of a number that is not made of the code's bytes.
+/// The mark of a number that does not consist of the code's bytes.
 const LONG: u64 = 0xff << 56;
 
 /// A code of up to seven bytes as a number: its bytes, and its length in the highest byte.
@@ -46,7 +46,7 @@ fn packed(code: &[u8]) -> Option<u64> {
 /// A bit of a variable that is wanted, and its index in the list of wanted channels.
 pub(super) type Wanted = (u8, u32);
 
-/// The wanted channels that each code changes. Codes of up to two characters, which most are, are
+/// The wanted channels that each code changes. Codes of one or two characters, by far the most, are
 /// indexed by number.
 pub(super) struct Codes {
     short: Vec<u32>,
@@ -59,14 +59,15 @@ pub(super) struct Codes {
     ends: Vec<usize>,
 }
 
-/// The mark of a code that is not defined, and of a code that is defined but not wanted. Other codes
-/// have their index in `ends` plus `FIRST`. Memory of zeros costs nothing until it is written.
+/// The mark of a code that is not defined, and of a code that is defined but not wanted. Other
+/// codes have their index in `ends` plus `FIRST`. Memory of zeros costs nothing until it is
+/// written.
 const UNKNOWN: u32 = 0;
 const UNWANTED: u32 = 1;
 const FIRST: u32 = 2;
 
 impl Codes {
-    /// `wanted` holds the channels that are wanted; one may be there several times.
+    /// Indexes the codes of `variables`. `wanted` lists channels, perhaps several times.
     pub fn new(variables: Variables, wanted: &[usize]) -> Self {
         let Variables { mut all, long } = variables;
         all.sort_unstable();
@@ -87,10 +88,10 @@ impl Codes {
             for variable in variables {
                 let first = variable.first as usize;
                 let from = places.partition_point(|(channel, _)| *channel < first);
-                let of = places[from..]
+                let bits = places[from..]
                     .iter()
                     .take_while(|(channel, _)| *channel < first + usize::from(variable.width));
-                codes.wanted.extend(of.map(|(channel, place)| ((channel - first) as u8, *place)));
+                codes.wanted.extend(bits.map(|(channel, place)| ((channel - first) as u8, *place)));
             }
             let place = if codes.wanted.len() == before {
                 UNWANTED

@@ -1,13 +1,16 @@
-//! Reads the head of a dump: the tick, the sampling rate, and the channels with their codes. It
-//! knows nothing of changes, which the reader handles.
+//! Reads the head of a dump: the tick, the sampling rate, and the channels with their codes. The
+//! module knows no changes; the reader handles them.
 
 use std::{borrow::Cow, collections::HashSet, io::Read};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::{parse_hertz, printable};
 
-use super::{OURS, codes::Variables, names::Taken};
-use crate::{Names, Sampling, Tick, words::Words};
+use super::{OURS, codes::Variables, names::UniqueNames};
+use crate::{
+    Names, Sampling, Tick,
+    words::{Words, shown},
+};
 
 /// The most variables of a dump, and the most bytes of their names; the largest dumps of whole
 /// chips have a million variables.
@@ -16,9 +19,6 @@ const MOST_NAMES: usize = 1 << 27;
 
 /// The widest vector, in bits, that counts as a port of pins.
 const WIDEST: u64 = 64;
-
-/// The most bytes of a word that a message shows.
-const SHOWN: usize = 40;
 
 #[derive(Default)]
 pub(super) struct Definitions {
@@ -78,11 +78,6 @@ fn skip<R: Read>(words: &mut Words<R>, what: &str) -> Result<()> {
     text(words, what).map(drop)
 }
 
-/// Makes bytes of the file printable and short enough for a message.
-pub(super) fn shown(bytes: &[u8]) -> String {
-    printable(&String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]))
-}
-
 /// A channel: the end of its name, and the place of its scope's path.
 struct Channel {
     end: u32,
@@ -93,12 +88,12 @@ struct Channel {
 struct Header {
     definitions: Definitions,
     /// `true` after a comment of Chronoscope gave the tick, which overrides the timescale.
-    told: bool,
+    has_clock: bool,
     /// The open scopes, from the outermost.
     scopes: Vec<String>,
     /// The paths of all scopes that hold a channel.
     paths: Vec<String>,
-    /// Set while the last of `paths` is that of the open scopes.
+    /// `true` while the last of `paths` is the path of the open scopes.
     is_path_current: bool,
     channels: Vec<Channel>,
     /// The names of the channels, one after the other.
@@ -121,7 +116,7 @@ impl Header {
         let tick = tick.ok_or_else(|| {
             anyhow!("`{}` is no timescale: it is 1, 10 or 100 of s to fs", shown(text.as_bytes()))
         })?;
-        if !self.told {
+        if !self.has_clock {
             self.definitions.tick = Some(tick);
         }
         Ok(())
@@ -133,12 +128,12 @@ impl Header {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             [OURS, "hertz", hertz] => {
-                let tick = hertz.parse().ok().and_then(Tick::of_hertz);
+                let tick = hertz.parse().ok().and_then(Tick::from_hertz);
                 self.definitions.tick =
                     Some(tick.ok_or_else(|| {
                         anyhow!("`{}` is no clock's rate", shown(hertz.as_bytes()))
                     })?);
-                self.told = true;
+                self.has_clock = true;
             }
             [OURS, "sampled", hertz] => {
                 let hertz = hertz.parse().ok().filter(|hertz| *hertz > 0);
@@ -218,8 +213,8 @@ impl Header {
         Ok(())
     }
 
-    /// Gives a name that occurs in several scopes its scope as a prefix, and a number to a name that
-    /// is then still there twice.
+    /// Gives a name that occurs in several scopes its scope as a prefix. A name that still occurs
+    /// twice then gets a number.
     fn finish(mut self) -> Result<Definitions> {
         let start =
             |place: usize| place.checked_sub(1).map_or(0, |before| self.channels[before].end);
@@ -235,11 +230,11 @@ impl Header {
             ensure!(length <= MOST_NAMES, "the names of the variables are too long to be kept");
         }
         let mut rest = full.into_iter();
-        let of = |place: usize, rest: &mut std::vec::IntoIter<String>| {
+        let unique = |place: usize, rest: &mut std::vec::IntoIter<String>| {
             let path = often[place].then(|| rest.next()).flatten();
             path.map_or_else(|| Cow::Borrowed(bare(place)), Cow::Owned)
         };
-        let names: Names = (0..self.channels.len()).map(|place| of(place, &mut rest)).collect();
+        let names: Names = (0..self.channels.len()).map(|place| unique(place, &mut rest)).collect();
         self.definitions.channels = numbered(names);
         Ok(self.definitions)
     }
@@ -259,21 +254,21 @@ fn repeated<'a>(count: usize, name: impl Fn(usize) -> &'a str) -> Vec<bool> {
     repeated
 }
 
-/// Gives a number to each name that is there before: `D0`, `D0#2`.
+/// Gives a number to each repetition of a name: `D0`, `D0#2`.
 fn numbered(names: Names) -> Names {
     let repeated = repeated(names.len(), |place| &names[place]);
     if !repeated.contains(&true) {
         return names;
     }
-    let mut taken = Taken::new('#', names.iter());
+    let mut unique = UniqueNames::new('#', names.iter());
     let mut seen = HashSet::new();
-    let unlike = |(place, name): (usize, &str)| {
+    let number = |(place, name): (usize, &str)| {
         if !repeated[place] || seen.insert(name.to_owned()) {
             return name.to_owned();
         }
-        taken.unlike(name)
+        unique.claim(name)
     };
-    names.iter().enumerate().map(unlike).collect()
+    names.iter().enumerate().map(number).collect()
 }
 
 impl Definitions {

@@ -1,30 +1,31 @@
-//! Makes names of signals and scopes valid and unique for viewers of value change dumps. It knows
-//! no dump, only names.
+//! Makes names of signals and scopes valid and unique for viewers of value change dumps. The module
+//! knows names; it neither reads nor writes a dump.
 
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
 };
 
-/// The names that are taken among siblings.
-pub struct Taken<'a> {
+/// The names in use in one scope.
+pub struct UniqueNames<'a> {
     names: HashSet<Cow<'a, str>>,
-    /// Stands between a name and the number that makes it unique.
+    /// The character between a name and the number that makes it unique.
     separator: char,
-    /// The latest number of each name that was taken already. A file may have a million equal
-    /// names, so no search starts again from the first number.
+    /// The latest number that each repeated name got. The next search starts after it, since a file
+    /// may have a million equal names.
     numbers: HashMap<String, u64>,
 }
 
-impl<'a> Taken<'a> {
-    /// Takes these names.
+impl<'a> UniqueNames<'a> {
+    /// Creates the set with `names` in use. The `separator` is put between a name and its number.
     pub fn new(separator: char, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter().map(Cow::Borrowed).collect();
         Self { names, separator, numbers: HashMap::new() }
     }
 
-    /// Takes and returns the name, or the name with the least free number from 2 on.
-    pub fn unlike(&mut self, name: &str) -> String {
+    /// Returns `name` if it is free, otherwise `name` with the least free number from 2 on. The
+    /// returned name is then in use.
+    pub fn claim(&mut self, name: &str) -> String {
         if self.names.insert(Cow::Owned(name.to_owned())) {
             return name.to_owned();
         }
@@ -42,8 +43,8 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Turns a name into an identifier: viewers split paths at points and take brackets for an index,
-/// so such characters become `_`.
+/// Turns a name into an identifier. Viewers split paths at dots and read brackets as an index, so
+/// such characters become `_`. An empty name becomes `_`.
 pub fn identifier(name: &str) -> String {
     let fits =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '@' | '=' | '+' | '/' | ':');
@@ -59,16 +60,16 @@ mod tests {
 
     #[test]
     fn a_taken_name_gets_the_least_free_number() {
-        let mut taken = Taken::new('_', ["a_3"]);
-        let names = ["a", "a", "a", "a_2", "b", "a"].map(|name| taken.unlike(name));
+        let mut unique = UniqueNames::new('_', ["a_3"]);
+        let names = ["a", "a", "a", "a_2", "b", "a"].map(|name| unique.claim(name));
         assert_eq!(names, ["a", "a_2", "a_4", "a_2_2", "b", "a_5"]);
     }
 
     #[test]
     fn equal_names_take_no_more_time_than_others() {
-        let mut taken = Taken::new('_', []);
+        let mut unique = UniqueNames::new('_', []);
         let begin = Instant::now();
-        let last = (0..50_000).map(|_| taken.unlike("a")).last();
+        let last = (0..50_000).map(|_| unique.claim("a")).last();
         assert_eq!(last.as_deref(), Some("a_50000"));
         // A search from 2 for each name takes minutes.
         assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());

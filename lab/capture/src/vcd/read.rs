@@ -1,4 +1,4 @@
-//! Reads the changes of a dump and passes them on as edges. The head is read by its own module.
+//! Reads the changes of a dump and passes them on as edges. The module `header` reads the head.
 
 use std::{io::Read, mem};
 
@@ -6,14 +6,15 @@ use anyhow::{Result, anyhow, bail, ensure};
 
 use super::{
     codes::{Codes, Variables},
-    header::{self, shown, text},
+    header::{self, text},
 };
 use crate::{
     Sampling, Tick,
     flow::{Header, Settle, Sink, Source},
-    words::Words,
+    words::{Words, shown},
 };
 
+/// A dump that is read word by word.
 pub struct Reader<R> {
     words: Words<R>,
     header: Header,
@@ -41,7 +42,7 @@ impl<R: Read> Reader<R> {
             (None, Some(hertz)) => Sampling::At(hertz),
             _ => definitions.sampling(),
         };
-        let Some(tick) = definitions.tick.or(hertz.and_then(Tick::of_hertz)) else {
+        let Some(tick) = definitions.tick.or(hertz.and_then(Tick::from_hertz)) else {
             bail!(
                 "it has no `$timescale`, so the length of its ticks is not known: give their rate, --sampled RATE"
             )

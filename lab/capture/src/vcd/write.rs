@@ -1,4 +1,5 @@
-//! Writes a dump through the crate `vcd`, edge by edge. The choice of the timescale is made here.
+//! Writes a dump through the crate `vcd`, edge by edge, and chooses its timescale. The module reads
+//! no dump.
 
 use std::io::{self, Write};
 
@@ -7,12 +8,11 @@ use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value};
 
 use super::{
     OURS,
-    names::{Taken, identifier},
+    names::{UniqueNames, identifier},
 };
 use crate::{
     Sampling, Tick,
     flow::{Edge, Header, Sink},
-    overflow,
 };
 
 /// A sink that writes each edge as it arrives.
@@ -48,8 +48,8 @@ impl<'a> Writer<'a> {
             writer.comment(&format!("{OURS} sampled {hertz}"))?;
         }
         writer.add_module("capture")?;
-        let mut taken = Taken::new('_', []);
-        let names = header.channels.iter().map(|name| taken.unlike(&identifier(name)));
+        let mut unique = UniqueNames::new('_', []);
+        let names = header.channels.iter().map(|name| unique.claim(&identifier(name)));
         let codes = names.map(|name| writer.add_wire(1, &name)).collect::<io::Result<_>>()?;
         writer.upscope()?;
         writer.enddefinitions()?;
@@ -111,4 +111,9 @@ fn timescale(tick: Tick) -> Option<(u32, TimescaleUnit, u64)> {
         let factor = (above % below == 0).then(|| above / below)?;
         Some((size, unit, u64::try_from(factor).ok()?))
     })
+}
+
+/// The error of a time that does not fit into the written file.
+fn overflow() -> io::Error {
+    io::Error::other("a time does not fit into the file: it is too long")
 }

@@ -22,10 +22,14 @@ pub const STATISTICS: &[Statistic] = &[
     Statistic::duration("max", |series| series.summary.max)
         .headline(|repetition| Some(repetition.max)),
     Statistic::duration("mean", |series| series.summary.mean),
-    Statistic::new("sigma", Rule::Difference, Of::Series(|series| series.summary.sigma)),
-    Statistic::new("misses", Rule::Number, Of::Series(|series| Some(series.misses?.misses as f64)))
-        .needs_deadline(),
-    Statistic::new("slope", Rule::Number, Of::Slope(|slope| slope.slope)),
+    Statistic::new("sigma", Rule::Difference, Source::Series(|series| series.summary.sigma)),
+    Statistic::new(
+        "misses",
+        Rule::Number,
+        Source::Series(|series| Some(series.misses?.misses as f64)),
+    )
+    .needs_deadline(),
+    Statistic::new("slope", Rule::Number, Source::Slope(|slope| slope.slope)),
 ];
 
 /// A statistic: a row of [`STATISTICS`].
@@ -34,17 +38,16 @@ pub struct Statistic {
     /// The name in limits and published figures, and of the column in CSV.
     pub name: &'static str,
     rule: Rule,
-    of: Of,
+    source: Source,
     /// The share of the samples that do not exceed the value, for a percentile: the percentile
     /// ladder has a step there.
     pub percentile: Option<f64>,
-    /// Set for a statistic that is also shown where only a few are: in the tables of figures, in
-    /// histograms, outcomes for CI, and Google Benchmark's counters, for which the function gives
-    /// the value of one repetition.
+    /// The value of one repetition, for a statistic that short lists show too: tables of figures,
+    /// histograms, outcomes for CI, and Google Benchmark's counters.
     pub headline: Option<fn(&Repetition) -> Option<f64>>,
     /// The interval over repetitions, for a statistic that has one.
     pub interval: Option<fn(&SeriesResult) -> Option<Interval>>,
-    /// A limit on it needs a deadline.
+    /// `true` if a limit on the statistic needs a deadline.
     pub(crate) needs_deadline: bool,
 }
 
@@ -61,7 +64,7 @@ enum Rule {
 
 /// The source of a statistic's value.
 #[derive(Clone, Copy)]
-enum Of {
+enum Source {
     /// A series; the value is for one operation and without the nominal part.
     Series(fn(&SeriesResult) -> Option<f64>),
     /// The line fitted to the medians of a case's series.
@@ -69,11 +72,11 @@ enum Of {
 }
 
 impl Statistic {
-    const fn new(name: &'static str, rule: Rule, of: Of) -> Self {
+    const fn new(name: &'static str, rule: Rule, source: Source) -> Self {
         Self {
             name,
             rule,
-            of,
+            source,
             percentile: None,
             headline: None,
             interval: None,
@@ -81,8 +84,8 @@ impl Statistic {
         }
     }
 
-    const fn duration(name: &'static str, of: fn(&SeriesResult) -> Option<f64>) -> Self {
-        Self::new(name, Rule::Duration, Of::Series(of))
+    const fn duration(name: &'static str, value: fn(&SeriesResult) -> Option<f64>) -> Self {
+        Self::new(name, Rule::Duration, Source::Series(value))
     }
 
     const fn percentile(self, share: f64) -> Self {
@@ -101,12 +104,12 @@ impl Statistic {
         Self { needs_deadline: true, ..self }
     }
 
-    /// The statistic of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    /// Returns the statistic with this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
         STATISTICS.iter().find(|statistic| statistic.name == name)
     }
 
-    /// The statistics that are shown where only a few are.
+    /// Yields the statistics that short lists show too.
     pub fn headlines() -> impl Iterator<Item = &'static Self> {
         STATISTICS.iter().filter(|statistic| statistic.headline.is_some())
     }
@@ -123,27 +126,28 @@ impl Statistic {
 
     /// Returns whether each series has a value of its own.
     pub fn is_of_series(&self) -> bool {
-        matches!(self.of, Of::Series(_))
+        matches!(self.source, Source::Series(_))
     }
 
-    /// The value of a series, for one operation and without the nominal part. `None` if the series
-    /// has too few samples for it, or the statistic is the case's.
+    /// Returns the value of a series, for one operation and without the nominal part. `None` if the
+    /// series has too few samples, or the statistic belongs to the whole case.
     pub fn of_series(&self, series: &SeriesResult) -> Option<f64> {
-        match self.of {
-            Of::Series(value) => value(series),
-            Of::Slope(_) => None,
+        match self.source {
+            Source::Series(value) => value(series),
+            Source::Slope(_) => None,
         }
     }
 
-    /// The value in a table's row for `series`: that of the series, or of its case's `slope`.
+    /// Returns the value in a table's row for `series`, from the series or from the `slope` of its
+    /// case.
     pub fn of_row(&self, slope: Option<&Slope>, series: Option<&SeriesResult>) -> Option<f64> {
-        match self.of {
-            Of::Series(value) => value(series?),
-            Of::Slope(value) => slope.map(value),
+        match self.source {
+            Source::Series(value) => value(series?),
+            Source::Slope(value) => slope.map(value),
         }
     }
 
-    /// The value of a series with the nominal part, and its unit, empty for a plain number.
+    /// Returns the value of a series with the nominal part, and the unit, empty for a plain number.
     pub(crate) fn whole(&self, series: &SeriesResult) -> Option<(f64, OneLine)> {
         let value = self.of_series(series)?;
         let nominal = if self.is_duration() { series.nominal } else { 0.0 };

@@ -1,23 +1,25 @@
-//! The JSON of Android's `libhwbinder_latency`, in the form of its older and of its newer versions.
-//! Keys and rounding are the original's, and so is their order, which maps do not keep.
+//! Writes the JSON of Android's `libhwbinder_latency`, in the form of its older or its newer
+//! versions. The keys, their order and the rounding are the original's. The text is put together by
+//! hand, because maps do not keep the order of keys.
 //!
-//! The newer form adds all pairs together (`ALL`), percentiles (`otherdis`, `fifodis`) and the mode.
-//! The original's percentiles are middles of buckets of 0.39 ms; these are exact.
+//! The newer form adds all pairs together (`ALL`), percentiles (`otherdis`, `fifodis`) and the mode
+//! (`passthrough`). A percentile of the original is the middle of a bucket of 0.39 ms; a percentile
+//! here is exact.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 
 use super::millisecond;
-use crate::{
-    cli::{self, LatencyMode},
-    run::CaseResult,
-    statistics::rank,
-};
+use crate::{cli, cli::LatencyMode};
+use chronoscope_run::CaseResult;
+use chronoscope_statistics::rank;
 
 /// The part of the command line that the output depends on.
 pub struct Form {
+    /// The number of pairs; a pair is a client and a service.
     pub pairs: u64,
+    /// The client calls the service as a function, without a driver.
     pub passthrough: bool,
     iterations: u64,
     deadline_us: u64,
@@ -28,7 +30,8 @@ pub struct Form {
 }
 
 impl Form {
-    pub fn of(arguments: &cli::Latency) -> Self {
+    /// Reads the flags.
+    pub fn new(arguments: &cli::Latency) -> Self {
         let &cli::Latency { iterations, deadline_us, detail, boost, raw_data, .. } = arguments;
         let newer =
             arguments.newer || raw_data || arguments.workers.is_some() || arguments.mode.is_some();
@@ -45,7 +48,8 @@ impl Form {
     }
 }
 
-/// The output; `clock` is the unit of its figures, unless that is milliseconds on the wall.
+/// Returns the output. `clock` is the unit of the figures, or `None` for milliseconds of a wall
+/// clock. `passes` is true if inheritance held in all calls.
 ///
 /// # Errors
 /// The target has not sent a pair's series.
@@ -64,7 +68,7 @@ pub fn text(case: &CaseResult, form: &Form, clock: Option<&str>, passes: bool) -
         });
         let _ = writeln!(text, "\"clock\":{object},");
     }
-    let found = (0..*pairs).map(|place| Pair::of(case, place)).collect::<Result<Vec<_>>>()?;
+    let found = (0..*pairs).map(|place| Pair::new(case, place)).collect::<Result<Vec<_>>>()?;
     if form.raw_data {
         for (place, pair) in found.iter().enumerate() {
             let calls: Vec<String> =
@@ -73,10 +77,10 @@ pub fn text(case: &CaseResult, form: &Form, clock: Option<&str>, passes: bool) -
         }
     }
     if form.newer {
-        text += &Pair::all(&found).told("ALL", form);
+        text += &Pair::all(&found).json("ALL", form);
     }
     for (place, pair) in found.iter().enumerate() {
-        text += &pair.told(&format!("P{place}"), form);
+        text += &pair.json(&format!("P{place}"), form);
     }
     let inheritance = match (passes, form.boost) {
         (false, _) => "FAIL",
@@ -96,15 +100,21 @@ struct Pair {
     fifo: Caller,
 }
 
-/// The calls of a caller: their times in ms, in the order of the calls, and the number of misses.
+/// The calls of a pair's client from a thread at `SCHED_OTHER` (`other`) or `SCHED_FIFO` (`fifo`).
 #[derive(Default)]
 struct Caller {
+    /// The times in ms, in the order of the calls.
     values: Vec<f64>,
+    /// The number of calls that missed the deadline.
     misses: f64,
 }
 
 impl Pair {
-    fn of(case: &CaseResult, place: u64) -> Result<Self> {
+    /// Reads the calls of the pair with the number `place`, from 0.
+    ///
+    /// # Errors
+    /// The target has not sent the pair's series.
+    fn new(case: &CaseResult, place: u64) -> Result<Self> {
         let figure = |name: &str| {
             let name = format!("P{place} {name}");
             let found = case.figures.iter().find(|figure| figure.name == name);
@@ -113,7 +123,7 @@ impl Pair {
         let caller = |name: &str| {
             let wanted = format!("P{place} {name}");
             let series = case.series.iter().find(|series| series.name == wanted);
-            let series = series.with_context(|| format!("the target told nothing of {wanted}"))?;
+            let series = series.with_context(|| format!("the target sent nothing of {wanted}"))?;
             let millisecond = millisecond(case);
             let values = series.samples.iter().map(|(_, value)| value * millisecond).collect();
             Ok::<_, anyhow::Error>(Caller { values, misses: figure(&format!("{name} misses")) })
@@ -139,15 +149,16 @@ impl Pair {
         })
     }
 
-    fn told(&self, name: &str, form: &Form) -> String {
+    /// Returns the pair as the member `name` of the output.
+    fn json(&self, name: &str, form: &Form) -> String {
         let (calls, same) = (self.calls, self.on_one_processor);
         let ratio = if calls > 0.0 { same / calls } else { 0.0 };
         let sync = if ratio > 0.6 { "GOOD" } else { "POOR" };
         let ratio = general(ratio, 6);
         let mut text = format!(
             "\"{name}\":{{\"SYNC\":\"{sync}\",\"S\":{same},\"I\":{calls},\"R\":{ratio},\n{},\n{}",
-            self.other.told("other", form.detail),
-            self.fifo.told("fifo", form.detail)
+            self.other.json("other", form.detail),
+            self.fifo.json("fifo", form.detail)
         );
         if form.newer {
             for (caller, name) in [(&self.other, "other"), (&self.fifo, "fifo")] {
@@ -159,19 +170,21 @@ impl Pair {
     }
 }
 
-/// The percentiles of `--detail`; the newer original has the first four of them.
+/// The percentiles of `--detail`. The newer form's `otherdis` and `fifodis` have the first four.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 impl Caller {
+    /// The times in ms, in ascending order.
     fn sorted(&self) -> Vec<f64> {
         let mut values = self.values.clone();
         values.sort_unstable_by(f64::total_cmp);
         values
     }
 
+    /// Returns the caller as a member of the output:
     /// `"other_ms":{ "avg":0.2, "wst":2.8, "bst":0.053, "miss":2, "meetR":0.9996}`
-    fn told(&self, name: &str, detail: bool) -> String {
+    fn json(&self, name: &str, detail: bool) -> String {
         let (values, misses) = (self.sorted(), self.misses);
         let count = values.len().max(1) as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -201,8 +214,8 @@ fn percentiles(values: &[f64], wanted: &[(&str, f64)], digits: usize) -> String 
     wanted.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a number to `digits` significant digits as C's `%g` does: no trailing zeros; with an
-/// exponent if the number is very small or has more digits.
+/// Formats a number to `digits` significant digits as C's `%g` does: without trailing zeros, and
+/// with an exponent if the number is below 1e-4 or has more than `digits` digits before the point.
 fn general(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -228,7 +241,7 @@ fn general(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// The expected texts are those of `printf("%.2g")` and `"%.5g"`.
+    /// The expected texts are the output of `printf` with `%.2g` and `%.5g`.
     #[test]
     fn numbers_are_printed_as_c_does() {
         let cases = [

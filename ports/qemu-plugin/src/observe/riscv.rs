@@ -182,7 +182,7 @@ enum Mode {
 }
 
 impl Mode {
-    fn of(bits: u64) -> Self {
+    fn from_bits(bits: u64) -> Self {
         match bits & 3 {
             0 => Self::User,
             3 => Self::Machine,
@@ -362,7 +362,7 @@ impl Riscv {
             self.enter_machine();
         }
         let enabled = self.status & status::MPIE != 0;
-        self.mode = Mode::of(self.status >> 11);
+        self.mode = Mode::from_bits(self.status >> 11);
         self.put(status::MIE, enabled);
         self.put(status::MPIE, true);
         self.status &= !status::MPP;

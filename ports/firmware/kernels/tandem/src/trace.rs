@@ -1,7 +1,7 @@
 //! The kernel's events during the case, attached to the samples as text. Only the image with the
 //! feature `traced` has it: recording takes instructions, which are in that image's figures.
 //!
-//! `lab/src/timeline/tandem.rs` reads this form.
+//! `lab/report/src/timeline/tandem.rs` reads this form.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

@@ -1,0 +1,89 @@
+//! Output to the user: results on standard output, remarks on standard error, above the progress
+//! bar if there is one. The module knows lines and bytes, not their meaning.
+
+use std::{
+    io::{self, BufWriter, ErrorKind, Write},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+
+use chronoscope_units::OneLine;
+
+/// Prints to standard output. A reader that stops early, such as `head`, causes no error.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn print(text: &str) -> Result<()> {
+    print_with(|output| output.write_all(text.as_bytes()))
+}
+
+/// Prints to standard output as [`print()`] does, piece by piece.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    match content(&mut output).and_then(|()| output.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("cannot write to standard output"),
+    }
+}
+
+/// True while notes are suppressed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Suppresses all later [`note`]s.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints a remark about progress, unless [`be_quiet`] was called.
+pub fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        remark(text);
+    }
+}
+
+/// Prints one line to standard error, after the program's name; control characters are replaced.
+pub fn remark(text: &str) {
+    line(&format!("chronoscope: {text}"));
+}
+
+/// Prints one line to standard error, above the bar if one is shown; control characters are
+/// replaced.
+pub fn line(text: &str) {
+    let line = format!("{}\n", OneLine::from(text));
+    // A failure to write to standard error cannot be reported, and must not end a run.
+    let write = || drop(io::stderr().write_all(line.as_bytes()));
+    match &*bar() {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// The progress bar on the terminal's last line, if there is one.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
+    BAR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets the bar at the bottom of the terminal, above which lines are printed; `None` removes it.
+pub fn set_bar(shown: Option<ProgressBar>) {
+    *bar() = shown;
+}
+
+/// Shows a message in the bar, in place of the name of the running case. Returns `false` if there
+/// is no bar.
+pub fn show_in_bar(text: &str) -> bool {
+    let bar = bar();
+    if let Some(bar) = &*bar {
+        bar.set_message(OneLine::from(text).to_string());
+    }
+    bar.is_some()
+}

@@ -1,0 +1,123 @@
+//! Images that the user gives in a target: `NAME=IMAGE@MACHINE`. The module checks that a file is
+//! an image for a machine; it does not know the machines.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::Range,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use object::{Architecture, Object, read::File};
+
+use super::Provenance;
+use chronoscope_base::digest::sha256;
+use chronoscope_run::{Target, names::GIVEN_IMAGE};
+
+/// The user's file, checked to be an image for a machine.
+#[derive(Debug)]
+pub(super) struct GivenImage {
+    /// The name that the user gives to the kernel.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    sha256: String,
+}
+
+/// The kind of task that a given image is measured with, since the lab does not know its kernel.
+pub(super) const KIND: &str = "thread";
+
+impl GivenImage {
+    /// The image of a target for a chip of this architecture with code at the addresses `code`;
+    /// `None` if the target has no image.
+    ///
+    /// # Errors
+    /// The file is missing, is no ELF file, or is an image for another chip.
+    pub(super) fn for_chip(
+        target: &Target,
+        architecture: Architecture,
+        code: &Range<u64>,
+    ) -> Result<Option<Self>> {
+        let Some(path) = &target.image else { return Ok(None) };
+        let (bytes, shown, machine) = (read(path)?, path.display(), &target.machine);
+        let Ok(elf) = File::parse(&*bytes) else {
+            bail!("{shown} is no image for {machine}: it is no ELF file");
+        };
+        if elf.architecture() != architecture {
+            bail!(
+                "{shown} is an image for {:?} processors, and {machine} is {architecture:?}: build it \
+                 for {machine}",
+                elf.architecture()
+            );
+        }
+        if !code.contains(&elf.entry()) {
+            bail!(
+                "{shown} is an image for another chip: it starts at {:#010x}, and the code of \
+                 {machine} is at {:#010x} to {:#010x}",
+                elf.entry(),
+                code.start,
+                code.end
+            );
+        }
+        Ok(Some(Self::new(target, path, &bytes)))
+    }
+
+    /// The program of a target for this computer; `None` if the target has no image.
+    ///
+    /// # Errors
+    /// The file is missing, not executable, or a program for another processor.
+    pub(super) fn for_this_computer(target: &Target) -> Result<Option<Self>> {
+        let Some(path) = &target.image else { return Ok(None) };
+        let (bytes, shown) = (read(path)?, path.display());
+        let own = if cfg!(target_arch = "aarch64") {
+            Architecture::Aarch64
+        } else {
+            Architecture::X86_64
+        };
+        if let Ok(elf) = File::parse(&*bytes)
+            && elf.architecture() != own
+        {
+            bail!(
+                "{shown} is a program for {:?} processors, and this computer is {own:?}",
+                elf.architecture()
+            );
+        }
+        let mode = fs::metadata(path).map_or(0, |file| file.permissions().mode());
+        if mode & 0o111 == 0 {
+            bail!("{shown} is no program: make it executable (chmod +x), or name a chip's machine");
+        }
+        // A path without a folder would be searched for in PATH.
+        let path = fs::canonicalize(path).with_context(|| format!("cannot find {shown}"))?;
+        Ok(Some(Self::new(target, &path, &bytes)))
+    }
+
+    /// The image of a target that the user has written into a board, in any format; `None` if the
+    /// target has no image.
+    ///
+    /// # Errors
+    /// The file is missing.
+    pub(super) fn for_a_board(target: &Target) -> Result<Option<Self>> {
+        let own = |path: &PathBuf| Ok(Self::new(target, path, &read(path)?));
+        target.image.as_ref().map(own).transpose()
+    }
+
+    fn new(target: &Target, path: &Path, bytes: &[u8]) -> Self {
+        Self { name: target.kernel.clone(), path: path.to_owned(), sha256: sha256(bytes) }
+    }
+
+    /// The provenance of the image's figures: its hash. The image reports more of itself in its
+    /// stream.
+    pub(super) fn provenance(&self) -> Provenance {
+        let hash = format!("sha256 {}", self.sha256);
+        let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        Provenance { identity, ..Provenance::default() }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    if !path.is_file() {
+        bail!("{} is not there: build the image first", path.display());
+    }
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}

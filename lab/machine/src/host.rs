@@ -1,0 +1,319 @@
+//! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
+//! port; this module starts it and does not read its stream.
+
+use std::{process::Command, sync::atomic::AtomicBool};
+
+use anyhow::{Result, bail};
+use chronoscope_suite::{Parameter, Values};
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use super::{
+    Description, Machine, Program, Properties, Provenance, Recording, Request, SOAK, Start,
+    builder::next_to_the_lab,
+    description::Defaults,
+    family::Family,
+    given::{self, GivenImage},
+    images::Images,
+};
+use chronoscope_child as child;
+use chronoscope_run::{Target, names::HOST};
+use chronoscope_units::words::nearest;
+
+/// The defaults of experiments' parameters on this machine, where they differ from the experiments'
+/// own. In `latency` the scheduler chooses the processors, because `latency` also measures that
+/// choice.
+const DEFAULTS: &Defaults = &[("latency", "cpu", "free")];
+
+/// The port's own parameters; `ports/linux/src/settings.rs` parses them.
+pub(super) static PARAMETERS: [Parameter; 7] = [
+    Parameter {
+        name: "policy",
+        unit: "",
+        default: "fifo",
+        values: Values::Text(POLICY),
+        help: "scheduling class of urgent tasks: SCHED_FIFO, SCHED_RR, SCHED_OTHER, or SCHED_DEADLINE with its reservation in µs (period and delay, with cpu=free): a runtime overrun fails the evidence",
+    },
+    Parameter {
+        name: "priority",
+        unit: "",
+        default: "80",
+        values: Values::Number(1, 91),
+        help: "real-time priority of the least urgent urgent task",
+    },
+    Parameter {
+        name: "cpu",
+        unit: "",
+        default: "0",
+        values: Values::Text(CPU),
+        help: "the processor of all tasks (the last one, unless given); several as 0+2, 0-3 or all, of which each task has one; free: the scheduler chooses",
+    },
+    Parameter {
+        name: "slack_ns",
+        unit: "ns",
+        default: "0",
+        values: Values::Number(0, 1_000_000_000),
+        help: "timer slack of SCHED_OTHER tasks; 0: leave the system's (50 µs)",
+    },
+    Parameter {
+        name: "mlock",
+        unit: "",
+        default: "yes",
+        values: Values::Word(&["yes", "no"]),
+        help: "lock all memory, so that no page fault falls into a sample",
+    },
+    Parameter {
+        name: "load",
+        unit: "",
+        default: "none",
+        values: Values::Word(&["none", "udp", "mmap", "messages"]),
+        help: "ordinary processes beside the case: datagrams over the loopback interface, 96 MB mapped and forked, a storm of messages",
+    },
+    Parameter {
+        name: "trace",
+        unit: "",
+        default: "no",
+        values: Values::Word(&["no", "yes"]),
+        help: "record the kernel's scheduling (ftrace) for `chronoscope trace`; latency: stop at the first miss of a real-time caller, and keep it only then",
+    },
+];
+
+/// The values of `policy` that are words.
+const POLICIES: [&str; 3] = ["fifo", "rr", "other"];
+
+/// The forms of `policy`, as help and messages list them.
+const POLICY: &str = "fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD";
+
+/// The forms of `cpu`, as help and messages list them.
+const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
+
+/// The file name of the port's program.
+const PORT: &str = "chronoscope-linux";
+
+/// The machine of [`HOST`], which runs the port that is installed with the lab.
+pub struct Host;
+
+/// The properties of the port on this computer.
+const PROPERTIES: Properties =
+    Properties { offers_soaks: true, is_emulated: false, shares_the_host: false, slowness: 1 };
+
+/// The user's program in a target of this computer. `None` for the lab's own port, and for targets
+/// of other machines.
+///
+/// # Errors
+/// As [`GivenImage::for_this_computer`].
+fn given(target: &Target) -> Result<Option<GivenImage>> {
+    let is_here = HOST.rsplit_once('@').is_some_and(|(_, machine)| machine == target.machine);
+    if is_here { GivenImage::for_this_computer(target) } else { Ok(None) }
+}
+
+/// The family of this computer.
+#[derive(Default)]
+pub(super) struct LocalHost;
+
+impl Family for LocalHost {
+    fn describe(&self, _: &Images, target: &Target) -> Result<Option<Description>> {
+        if given(target)?.is_some() {
+            // The suite's parameters are all that the lab knows of the program.
+            let kind = Some(given::KIND.to_owned());
+            let unknown = Description::new(self.defaults(), Properties::default());
+            return Ok(Some(Description { kind, ..unknown }));
+        }
+        let default = |parameter: &'static Parameter| match parameter.name {
+            "cpu" => last_cpu().to_string(),
+            _ => parameter.default.to_owned(),
+        };
+        let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
+        Ok((target.to_string() == HOST).then(|| Description {
+            parameters: parameters.collect(),
+            check: check_request,
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
+    }
+
+    fn open<'m>(&'m self, _: &'m Images, target: &Target) -> Result<Option<Box<dyn Machine + 'm>>> {
+        if let Some(image) = given(target)? {
+            return Ok(Some(Box::new(Given(image))));
+        }
+        Ok(if target.to_string() == HOST { Some(Box::new(Host)) } else { None })
+    }
+
+    fn targets(&self, _: &Images) -> Vec<String> {
+        vec![HOST.to_owned()]
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[DEFAULTS]
+    }
+}
+
+/// The user's program that contains a port, such as `ports/c/kernels/posix.c`.
+struct Given(GivenImage);
+
+impl Machine for Given {
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        Ok(self.0.provenance())
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let mut command = Command::new(&self.0.path);
+        command.args(start.request.words());
+        child::run(&mut command, &self.0.name, start.limit, start.stop, sink)?;
+        Ok(Recording::new())
+    }
+}
+
+impl Machine for Host {
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        next_to_the_lab(PORT)?;
+        Ok(Provenance::default())
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let port = next_to_the_lab(PORT)?;
+        let mut command = Command::new(&port);
+        command.args(start.request.words());
+        let is_soak = start.request.get(SOAK).is_some();
+        // A soak that is stopped keeps its samples.
+        let run = if is_soak { child::run_to_an_end } else { child::run };
+        run(&mut command, "the port", start.limit, start.stop, sink)?;
+        Ok(Recording::new())
+    }
+
+    fn run_program(
+        &self,
+        program: &Program<'_>,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if start.request.get("load").is_some_and(|load| load != "none") {
+            bail!("load is beside another program in guests only");
+        }
+        let mut command = Command::new(&program.command[0]);
+        // In the locale C, programs print numbers with a decimal point, whatever the user's
+        // language.
+        command.args(&program.command[1..]).env("LC_ALL", "C");
+        child::run(&mut command, program.name, start.limit, start.stop, sink)
+    }
+}
+
+/// The highest-numbered processor that this process may use, since the first processors handle most
+/// of the system's interrupts. 0 if the affinity cannot be read.
+pub fn last_cpu() -> usize {
+    let Ok(set) = sched_getaffinity(None) else { return 0 };
+    (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
+}
+
+/// Checks the form of a request's `policy` and `cpu`. The port checks that the processors exist.
+///
+/// # Errors
+/// A value has another form than [`POLICY`] or [`CPU`].
+pub(super) fn check_request(request: &Request) -> Result<()> {
+    match request.get("policy") {
+        Some(text) if !is_policy(text) => {
+            let near = nearest(text, POLICIES.into_iter());
+            bail!(
+                "`policy={text}`: it is {POLICY}, in whole µs, each at most as long as the next{near}"
+            )
+        }
+        _ => {}
+    }
+    match request.get("cpu") {
+        Some(text) if text != "free" && processors(text).is_none() => {
+            bail!("`cpu={text}`: it is {CPU}")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a text is one of [`POLICIES`], or a reservation of three times in µs: the first
+/// is not 0, and each is at most as long as the next.
+fn is_policy(text: &str) -> bool {
+    let Some(times) = text.strip_prefix("deadline:") else {
+        return POLICIES.contains(&text);
+    };
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| is_plain)
+    };
+    let times: Option<Vec<u32>> = times.split('/').map(number).collect();
+    times.is_some_and(|times| times.len() == 3 && times[0] > 0 && times.is_sorted())
+}
+
+/// The processors that a value of `cpu` names, in ascending order. `all` names every processor that
+/// this process may use. `None` for `free`, for any other form, and for a processor named twice.
+pub fn processors(text: &str) -> Option<Vec<usize>> {
+    if text == "all" {
+        let set = sched_getaffinity(None).ok()?;
+        return Some((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect());
+    }
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|&cpu: &usize| is_plain && cpu < CpuSet::MAX_CPU)
+    };
+    let mut all = Vec::new();
+    for part in text.split('+') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        all.extend(number(first)?..=number(last)?);
+    }
+    all.sort_unstable();
+    let count = all.len();
+    all.dedup();
+    (count > 0 && all.len() == count).then_some(all)
+}
+
+/// The number of processors that this process may use; 1 if the affinity cannot be read.
+pub fn usable_cpus() -> usize {
+    sched_getaffinity(None).map_or(1, |set| set.count() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::request;
+
+    #[test]
+    fn processors_are_lists_and_ranges() {
+        assert_eq!(processors("3"), Some(vec![3]));
+        assert_eq!(processors("5+0-2"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(processors("all").map(|all| all.len()), Some(usable_cpus()));
+        for text in ["", "free", "-1", "+1", "1-", "2-1", "0+0", "0-2+1", "a", "9999999", "0x1"] {
+            assert_eq!(processors(text), None, "{text}");
+        }
+        assert!(check_request(&request("period cpu=free loops=2")).is_ok());
+        assert!(check_request(&request("period loops=2")).is_ok());
+        let error = check_request(&request("period cpu=al loops=2")).unwrap_err().to_string();
+        assert!(error.contains("a list as 0+2, a range as 0-3, all, or free"), "{error}");
+    }
+
+    #[test]
+    fn policies_are_words_or_reservations() {
+        for policy in ["fifo", "rr", "other", "deadline:200/500/1000", "deadline:7/7/7"] {
+            assert!(
+                check_request(&request(&format!("period policy={policy}"))).is_ok(),
+                "{policy}"
+            );
+        }
+        for policy in ["ff", "deadline", "deadline:1/2", "deadline:0/1/2", "deadline:3/2/1"] {
+            let error = check_request(&request(&format!("period policy={policy}")))
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("deadline:RUNTIME/DEADLINE/PERIOD"), "{error}");
+        }
+    }
+}

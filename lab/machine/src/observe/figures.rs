@@ -1,0 +1,198 @@
+//! The figures of an observation as a stream of records like a port's, so that they are judged,
+//! stored and shown like any case's figures.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use anyhow::Result;
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Series};
+
+use crate::Request;
+use object::Architecture;
+
+use super::{
+    Observed,
+    events::{Due, FROM, Figures, Interval, SWITCH, TO, Trap},
+    image::Place,
+};
+use crate::stream::StreamBuilder;
+
+/// The most series of traps, of interrupts with a due time, and of address spaces or tasks. The
+/// others, which are the rarest or the shortest, have none.
+const MOST_TRAPS: usize = 80;
+const MOST_LATENCIES: usize = 16;
+const MOST_PLACES: usize = 12;
+
+/// The stream of an observation under construction.
+struct Encoder {
+    stream: StreamBuilder,
+    /// Series of a single sample are judged, since there are no longer ones.
+    judges_single: bool,
+}
+
+/// Encodes the figures.
+///
+/// # Errors
+/// A name is longer than a record.
+pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
+    let stream = StreamBuilder::begin(&observed.name, request)?;
+    let mut encoder = Encoder { stream, judges_single: !figures.has_several() };
+    let clock = Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
+    encoder.stream.send(&Record::Clock(clock))?;
+    encoder.evidence("instructions", figures.instructions, 1)?;
+    let Observed { from, to, switch, .. } = observed;
+    for (place, index) in [(from, FROM), (to, TO), (switch, SWITCH)] {
+        if let Some(Place { name, .. }) = place {
+            encoder.evidence(&format!("hits of {name}"), figures.hits[index as usize], 1)?;
+        }
+    }
+    if let (Some(from), Some(to)) = (from, to) {
+        let name = format!("{} to {}", from.name, to.name);
+        encoder.series(Series::measured(&name), &figures.between)?;
+    }
+    if !figures.switches.is_empty() {
+        encoder.intervals("from switch to switch", &figures.switches)?;
+    }
+    let is_arm = observed.emulated.architecture == Architecture::Arm;
+    encoder.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
+    encoder.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
+    let masks = [
+        (
+            if is_arm { "interrupts masked" } else { "interrupts masked, machine mode" },
+            &figures.masked,
+        ),
+        ("interrupts masked, supervisor mode", &figures.supervisor_masked),
+    ];
+    for (name, intervals) in masks.into_iter().filter(|(_, intervals)| !intervals.is_empty()) {
+        encoder.intervals(name, intervals)?;
+    }
+    match (observed.task.is_some(), is_arm) {
+        (true, _) => encoder.places("task", &figures.tasks)?,
+        (false, true) => encoder.places("stack pointer", &figures.spaces)?,
+        (false, false) => encoder.places("address space", &figures.spaces)?,
+    }
+    if let Some(why) = figures.ended_early {
+        encoder.stream.send(&Record::Log(why))?;
+    }
+    encoder.stream.end()
+}
+
+fn name(trap: Trap) -> String {
+    match trap {
+        Trap::SystemCall(number) => format!("system call {number}"),
+        // SBI's extensions are known by their numbers in hex.
+        Trap::MachineCall(number) => format!("call of machine mode {number:#x}"),
+        Trap::Supervisor => "interrupt or fault, supervisor mode".to_owned(),
+        Trap::Machine => "interrupt or fault, machine mode".to_owned(),
+        Trap::Exception(number) => exception(number),
+    }
+}
+
+/// The name of a series of latencies, which says the source of the due time.
+fn latency(due: Due, is_arm: bool) -> String {
+    match due {
+        Due::Pended(number) if is_arm => format!("{}, pended to handler", exception(number)),
+        Due::Pended(number) => {
+            let mode = if number & 3 == 3 { "machine" } else { "supervisor" };
+            let source = match number {
+                1 | 3 => "software interrupt",
+                5 | 7 => "timer",
+                _ => "external interrupt",
+            };
+            format!("{mode} {source}, pended to handler")
+        }
+        Due::MachineTimer => "machine timer, due to handler".to_owned(),
+        Due::SysTick => "SysTick, due to handler".to_owned(),
+        Due::SupervisorTimer => "supervisor timer, due to handler".to_owned(),
+    }
+}
+
+/// The name of a Cortex-M exception: Arm's, or the number of the chip's interrupt.
+fn exception(number: u64) -> String {
+    match number {
+        2 => "NMI".to_owned(),
+        3 => "HardFault".to_owned(),
+        4 => "MemManage".to_owned(),
+        5 => "BusFault".to_owned(),
+        6 => "UsageFault".to_owned(),
+        11 => "SVCall".to_owned(),
+        12 => "DebugMonitor".to_owned(),
+        14 => "PendSV".to_owned(),
+        15 => "SysTick".to_owned(),
+        number => match number.checked_sub(16) {
+            Some(interrupt) => format!("interrupt {interrupt}"),
+            None => format!("exception {number}"),
+        },
+    }
+}
+
+impl Encoder {
+    fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
+        let (value, low) = (value as f64, low as f64);
+        self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
+    }
+
+    /// Adds a series for each of the keys with the most intervals.
+    fn most<K: Ord>(
+        &mut self,
+        what: &str,
+        most: usize,
+        series: &BTreeMap<K, Vec<Interval>>,
+        name: impl Fn(&K) -> String,
+    ) -> Result<()> {
+        let mut sorted: Vec<_> = series.iter().collect();
+        sorted.sort_by_key(|(_, intervals)| Reverse(intervals.len()));
+        for (key, intervals) in sorted.iter().take(most) {
+            self.intervals(&name(key), intervals)?;
+        }
+        self.left_out(what, "rarest", sorted.len(), most)
+    }
+
+    /// Adds the whole time of each of the longest used places as a figure, and the stays in it as a
+    /// series.
+    fn places(&mut self, what: &str, places: &BTreeMap<u64, Vec<Interval>>) -> Result<()> {
+        let whole = |stays: &[Interval]| stays.iter().map(|stay| stay.length).sum::<u64>();
+        let mut sorted: Vec<_> =
+            places.iter().map(|(place, stays)| (whole(stays), place, stays)).collect();
+        sorted.sort_by_key(|(time, place, _)| (Reverse(*time), **place));
+        for (time, place, stays) in sorted.iter().take(MOST_PLACES) {
+            let name = format!("in {what} {place:#x}");
+            self.stream.send(&Record::Figure {
+                name: &name,
+                unit: "instructions",
+                value: *time as f64,
+            })?;
+            self.series(Series::auxiliary(&name), stays)?;
+        }
+        self.left_out(&format!("{what}s"), "least used", sorted.len(), MOST_PLACES)
+    }
+
+    /// Says how many of `count` are left out beyond `most`.
+    fn left_out(&mut self, what: &str, which: &str, count: usize, most: usize) -> Result<()> {
+        match count.saturating_sub(most) {
+            0 => Ok(()),
+            rest => {
+                self.stream.send(&Record::Log(&format!("the {rest} {which} {what} are left out")))
+            }
+        }
+    }
+
+    /// Adds a series. One of a single sample has no median: it is shown, and not judged, unless all
+    /// are so.
+    fn intervals(&mut self, name: &str, intervals: &[Interval]) -> Result<()> {
+        let is_judged = self.judges_single || intervals.len() != 1;
+        let series = if is_judged { Series::measured(name) } else { Series::auxiliary(name) };
+        self.series(series, intervals)
+    }
+
+    /// Adds a series with its samples. The first sample's gap is its start: all series of an
+    /// observation are counted from the image's first instruction.
+    fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
+        let mut last = 0;
+        let samples = intervals.iter().map(|interval| {
+            let gap = interval.start.wrapping_sub(last).cast_signed();
+            last = interval.start;
+            Sample { gap, value: interval.length }
+        });
+        self.stream.series(series, samples)
+    }
+}

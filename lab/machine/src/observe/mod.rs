@@ -1,0 +1,369 @@
+//! Observes an unmodified image from outside: a machine that starts the image in QEMU with a plugin,
+//! and turns the events that the plugin writes into a stream of records, like a port's.
+
+pub mod events;
+mod figures;
+pub mod image;
+mod machines;
+
+use std::{
+    collections::BTreeMap, fs, path::Path, process::Command, sync::atomic::AtomicBool,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use self::{
+    events::{Figures, Sign},
+    image::{Given, Image, Place},
+    machines::{Emulated, MACHINES},
+};
+use crate::{Machine, Machines, Properties, Provenance, Recording, Request, Start, builder};
+use chronoscope_child::{self as child, Folder};
+use chronoscope_run::{Target, names::GIVEN_IMAGE};
+use chronoscope_units::{printable, words};
+
+/// The longest time that an image may run for, whatever its limit of instructions.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The file of events in its temporary folder.
+const EVENTS: &str = "events";
+
+/// The image, the machine and the places that the user names.
+pub struct Question<'a> {
+    /// The ELF file.
+    pub image: &'a Path,
+    /// QEMU's name of the machine.
+    pub machine: &'a str,
+    /// An ELF file that runs before the image, in machine mode.
+    pub firmware: Option<&'a Path>,
+    /// Files that are copied to the machine's memory, each as `FILE@0xADDRESS`.
+    pub load: &'a [String],
+    /// A disk's raw image. The guest's writes are dropped.
+    pub disk: Option<&'a Path>,
+    /// The place at which intervals start: a symbol, or an address as `0x80000000`.
+    pub from: Option<&'a str>,
+    /// The place at which intervals end; `from` itself if `None`.
+    pub to: Option<&'a str>,
+    /// The place whose execution is a switch.
+    pub switch: Option<&'a str>,
+    /// The variable that holds the running task.
+    pub task: Option<&'a str>,
+    /// The number of instructions after which the observation ends.
+    pub limit: u64,
+    /// The image's command line.
+    pub append: &'a str,
+    /// Interrupts are to be raised at seeded moments, which is refused.
+    pub stimuli: bool,
+}
+
+/// An image on an emulated machine, with an observer.
+pub struct Observed<'m> {
+    machines: &'m Machines,
+    name: String,
+    image: Image,
+    emulated: &'static Emulated,
+    firmware: Option<Image>,
+    load: Vec<(Given, u64)>,
+    disk: Option<Given>,
+    from: Option<Place>,
+    to: Option<Place>,
+    switch: Option<Place>,
+    task: Option<Place>,
+    limit: u64,
+    append: String,
+}
+
+impl<'m> Observed<'m> {
+    /// Reads the image and finds the machine and the places.
+    ///
+    /// # Errors
+    /// The machine or a symbol is unknown, or the file is no image for the machine.
+    pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
+        if question.stimuli {
+            bail!(
+                "interrupts at seeded moments (--stimuli) are not offered on {}: QEMU's plugin \
+                 interface has no call that raises one, and no machine was tried",
+                printable(question.machine)
+            );
+        }
+        let known = || MACHINES.iter().map(|machine| machine.name);
+        if !known().any(|name| name == question.machine) {
+            let near = words::nearest_three(question.machine, known());
+            bail!("unknown machine `{}`: did you mean {near}?", printable(question.machine));
+        }
+        let image = Image::read(question.image)?;
+        let emulated = MACHINES.iter().find(|machine| {
+            machine.name == question.machine && machine.architecture == image.architecture
+        });
+        let Some(emulated) = emulated else {
+            bail!(
+                "{} is an image for {:?} processors, which {} does not have: name its machine",
+                printable(&question.image.display().to_string()),
+                image.architecture,
+                question.machine
+            );
+        };
+        let firmware = question.firmware.map(Image::read).transpose()?;
+        if let Some(firmware) = &firmware {
+            let shown = printable(&firmware.path.display().to_string());
+            if !emulated.is_virt {
+                bail!("{} takes no firmware: leave out --firmware", emulated.name);
+            }
+            if firmware.architecture != image.architecture {
+                bail!("the firmware {shown} is for other processors than the image");
+            }
+        }
+        let load = question.load.iter().map(|text| loaded(text)).collect::<Result<_>>()?;
+        if question.disk.is_some() && !emulated.is_virt {
+            bail!("{} takes no disk: leave out --disk", emulated.name);
+        }
+        let disk = question.disk.map(Given::read).transpose()?;
+        let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
+        let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
+        let switch = place(question.switch)?;
+        let task = question.task.map(|text| image.variable(text)).transpose()?;
+        let append = question.append.to_owned();
+        let limit = question.limit;
+        let name = name(question.image);
+        Ok(Self {
+            machines,
+            name,
+            image,
+            emulated,
+            firmware,
+            load,
+            disk,
+            from,
+            to,
+            switch,
+            task,
+            limit,
+            append,
+        })
+    }
+
+    /// Checks that QEMU and its plugin are there, and builds the plugin in a checkout.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn check(&self) -> Result<()> {
+        let Emulated { program, package, .. } = self.emulated;
+        if !builder::is_installed(program) {
+            bail!(
+                "{program} is not installed: as root, apt-get install --no-install-recommends \
+                 {package}"
+            );
+        }
+        self.machines.qemu_plugin().map(drop)
+    }
+
+    /// The target that the observation's case names.
+    pub fn target(&self) -> Target {
+        Target {
+            kernel: self.name.clone(),
+            machine: self.emulated.name.to_owned(),
+            image: Some(self.image.path.clone()),
+        }
+    }
+
+    /// The names and values of the parameters of the observation's case.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let place = |name: &str, place: &Option<Place>| {
+            Some((name.to_owned(), place.as_ref()?.name.clone()))
+        };
+        let mut parameters: Vec<_> = [
+            ("from", &self.from),
+            ("to", &self.to),
+            ("switch", &self.switch),
+            ("task", &self.task),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| place(name, value))
+        .collect();
+        if let Some(firmware) = &self.firmware {
+            parameters.push(("firmware".to_owned(), name(&firmware.path)));
+        }
+        if !self.load.is_empty() {
+            let files = self.load.iter().map(|(file, at)| format!("{}@{at:#x}", name(&file.path)));
+            parameters.push(("load".to_owned(), files.collect::<Vec<_>>().join("+")));
+        }
+        if let Some(disk) = &self.disk {
+            parameters.push(("disk".to_owned(), name(&disk.path)));
+        }
+        parameters.push(("limit".to_owned(), self.limit.to_string()));
+        if !self.append.is_empty() {
+            // A parameter's value has no blanks.
+            parameters.push(("append".to_owned(), self.append.replace(' ', "+")));
+        }
+        parameters
+    }
+
+    /// The event that is a switch.
+    fn sign(&self) -> Sign {
+        match (&self.switch, &self.task) {
+            (Some(_), _) => Sign::Place,
+            (None, Some(_)) => Sign::Task,
+            (None, None) => Sign::Space,
+        }
+    }
+
+    /// The command that runs the image with the observer, which writes to this folder.
+    fn command(&self, folder: &Folder) -> Result<Command> {
+        let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
+        let mut plugin = quoted(&self.machines.qemu_plugin()?);
+        plugin += &format!(",observe={}", quoted(&folder.path(EVENTS)));
+        plugin += &format!(",limit={}", self.limit);
+        // A place that is not watched has an address that no instruction has.
+        for place in [&self.to, &self.from, &self.switch] {
+            let address = place.as_ref().map_or(u64::MAX, |place| place.address);
+            plugin += &format!(",at={address:#x}");
+        }
+        if self.emulated.hertz > 0 {
+            plugin += &format!(",hertz={}", self.emulated.hertz);
+        }
+        if let Some(task) = &self.task {
+            plugin += &format!(",task={:#x}", task.address);
+        }
+        let mut semihosting = "enable=on,target=native".to_owned();
+        for word in self.append.split(' ').filter(|word| !word.is_empty()) {
+            semihosting += &format!(",arg={}", word.replace(',', ",,"));
+        }
+        let mut qemu = Command::new(self.emulated.program);
+        qemu.args(self.emulated.arguments);
+        if self.emulated.is_virt {
+            let firmware = self.firmware.as_ref();
+            qemu.arg("-bios").arg(firmware.map_or(Path::new("none"), |firmware| &firmware.path));
+        }
+        for (file, address) in &self.load {
+            let file = quoted(&file.path);
+            qemu.arg("-device").arg(format!("loader,file={file},addr={address:#x},force-raw=on"));
+        }
+        if let Some(disk) = &self.disk {
+            let file = quoted(&disk.path);
+            let drive = format!("file={file},if=none,format=raw,id=disk,snapshot=on");
+            qemu.arg("-drive").arg(drive);
+            qemu.args(["-device", "virtio-blk-device,drive=disk,bus=virtio-mmio-bus.0"]);
+        }
+        qemu.args(["-icount", "shift=0,sleep=off,align=off"])
+            .args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"])
+            .args(["-display", "none", "-monitor", "none", "-serial", "null", "-parallel", "null"])
+            .args(["-semihosting-config", &semihosting, "-plugin", &plugin, "-kernel"])
+            .arg(&self.image.path);
+        Ok(qemu)
+    }
+}
+
+/// Reads a file that is given with its address, as `FILE@0xADDRESS`.
+fn loaded(text: &str) -> Result<(Given, u64)> {
+    let parts = text.rsplit_once("@0x");
+    let parts = parts.and_then(|(file, at)| Some((file, u64::from_str_radix(at, 16).ok()?)));
+    let Some((file, address)) = parts else {
+        bail!("`{}`: name a file and its address, as app.bin@0x86000000", printable(text));
+    };
+    Ok((Given::read(Path::new(file))?, address))
+}
+
+/// The image's file name without its extension, in the letters of a target's name.
+fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let letter = |letter: char| match letter {
+        letter if letter.is_ascii_alphanumeric() || "-_.".contains(letter) => letter,
+        _ => '_',
+    };
+    stem.chars().map(letter).take(60).collect()
+}
+
+impl Machine for Observed<'_> {
+    fn properties(&self) -> Properties {
+        Properties { is_emulated: true, ..Properties::default() }
+    }
+
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        let hash = format!("sha256 {}", self.image.sha256);
+        let mut identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        if let Some(firmware) = &self.firmware {
+            identity.insert("firmware".to_owned(), format!("sha256 {}", firmware.sha256));
+        }
+        for (file, address) in &self.load {
+            let name = format!("loaded at {address:#x}");
+            identity.insert(name, format!("sha256 {}", file.sha256));
+        }
+        if let Some(disk) = &self.disk {
+            identity.insert("disk".to_owned(), format!("sha256 {}", disk.sha256));
+        }
+        let remark = match self.disk {
+            None => "observed from outside: no instruction of the image is changed",
+            Some(_) => {
+                "observed from outside: no instruction of the image is changed; the host decides \
+                 when the disk answers, so that another run has other figures"
+            }
+        };
+        Ok(Provenance { identity, remark: remark.to_owned() })
+    }
+
+    /// Runs the image to its end, or to the limit of instructions. When `stop` becomes true, QEMU
+    /// ends by itself, and the events until then are kept; likewise after [`PATIENCE`].
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let folder = Folder::new()?;
+        let mut qemu = self.command(&folder)?;
+        let program = self.emulated.program;
+        let discard = &mut |_: &[u8]| Ok(());
+        let ended = child::run_to_an_end(&mut qemu, program, start.limit, start.stop, discard);
+        let expired = ended.as_ref().is_err_and(|error| error.is::<child::Expired>());
+        let mut figures = match fs::read(folder.path(EVENTS))
+            .context("no events")
+            .map(|bytes| Figures::from_events(&bytes, self.sign()))
+        {
+            Ok(Ok(figures)) => figures,
+            // An image may end QEMU with any status. Without events, that status says why.
+            Ok(Err(damaged)) => return Err(ended.err().unwrap_or(damaged)),
+            Err(missing) => return Err(ended.err().unwrap_or(missing)),
+        };
+        if expired {
+            figures.ended_early = Some("ten minutes have passed: lower --limit");
+        }
+        sink(&figures::encode(self, start.request, &figures)?)?;
+        Ok(Recording::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_s_name_has_plain_letters() {
+        assert_eq!(name(Path::new("a/my kernel@7.elf")), "my_kernel_7");
+    }
+
+    #[test]
+    fn unknown_machines_and_files_that_are_no_images_are_refused() {
+        let ask = |image: &str, machine: &str| {
+            let image = Path::new(image);
+            let question = Question {
+                image,
+                machine,
+                firmware: None,
+                load: &[],
+                disk: None,
+                from: None,
+                to: None,
+                switch: None,
+                task: None,
+                limit: 1,
+                append: "",
+                stimuli: false,
+            };
+            Observed::new(&Machines::default(), &question).err().unwrap().to_string()
+        };
+        assert!(ask("/dev/null", "vird").contains("did you mean virt"));
+        assert!(ask("/dev/null", "virt").contains("there is no such image"));
+        let own = std::env::current_exe().unwrap();
+        assert!(ask(own.to_str().unwrap(), "virt").contains("name its machine"));
+    }
+}

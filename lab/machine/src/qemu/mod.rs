@@ -1,0 +1,361 @@
+//! Microcontrollers that QEMU emulates, as `cortex-m4` and `rv32`. Each repetition of a case is a fresh
+//! start of the chip with the port's image.
+//!
+//! `docs/machines/qemu.md` gives the reasons for the machine's settings.
+
+mod chip;
+mod operations;
+mod smallest;
+
+use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
+
+use anyhow::{Error, Result, anyhow, bail};
+use chronoscope_suite::{Parameter, Values, experiments};
+
+use self::chip::{CHIPS, Chip};
+use super::{
+    Description, Machine, Properties, Provenance, Recording, Request, Start, builder,
+    description::Defaults,
+    determinism::Agreements,
+    family::Family,
+    firmware::{self, PINS},
+    given::{self, GivenImage},
+    images::{Image, Images, Variant},
+    processes::{self, ASID},
+    scratch,
+};
+use chronoscope_child::{self as child, Folder};
+use chronoscope_run::{Target, names::CAPTURE};
+
+/// The parameter that records kernel events; only kernels with a traced image have it.
+static TRACE: Parameter = Parameter {
+    name: "trace",
+    unit: "",
+    default: "no",
+    values: Values::Word(&["no", "yes"]),
+    help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
+};
+
+/// Splits a request into the variant of the image that it asks for, and the rest for the image.
+///
+/// # Errors
+/// The request asks for two variants at once, or for a parameter of processes without one.
+fn split(request: &Request) -> Result<(Variant, Request)> {
+    let asks = |parameter: &Parameter| request.has(parameter.name, "yes");
+    let (asks_for_processes, rest) = processes::split(request)?;
+    let rest = rest.without(TRACE.name).without(PINS.name);
+    let variant = match (asks(&TRACE), asks(&PINS), asks_for_processes) {
+        (true, true, _) => {
+            bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
+        }
+        (true, _, true) | (_, true, true) => {
+            bail!("processes have no image with `trace=yes` or `pins=yes`: leave them out")
+        }
+        (true, false, _) => Variant::Traced,
+        (false, true, _) => Variant::Pins,
+        (false, false, true) => Variant::Processes,
+        (false, false, false) => Variant::Plain,
+    };
+    Ok((variant, rest))
+}
+
+/// The properties of an emulated chip.
+const PROPERTIES: Properties =
+    Properties { offers_soaks: false, is_emulated: true, shares_the_host: true, slowness: 1 };
+
+/// A kernel on an emulated chip.
+struct Qemu<'m> {
+    chip: &'static Chip,
+    image: Source<'m>,
+    images: &'m Images,
+    agreements: &'m Agreements,
+}
+
+/// The image of a target.
+enum Source<'m> {
+    /// A kernel's plain image, from the index.
+    Listed(Image<'m>),
+    /// A file of the user's.
+    Given(GivenImage),
+}
+
+impl<'m> Source<'m> {
+    /// Returns whether there is an image of that variant.
+    fn has(&self, variant: Variant) -> bool {
+        match self {
+            Self::Listed(image) => image.has(variant),
+            Self::Given(_) => variant == Variant::Plain,
+        }
+    }
+
+    /// The file of the variant, brought up to date.
+    fn variant(&self, variant: Variant) -> Result<PathBuf> {
+        match self {
+            Self::Listed(image) => image.variant(variant),
+            Self::Given(given) => Ok(given.path.clone()),
+        }
+    }
+
+    fn kernel(&self) -> &str {
+        match self {
+            Self::Listed(image) => image.kernel(),
+            Self::Given(given) => &given.name,
+        }
+    }
+
+    /// The kind of task that is measured unless another is asked for.
+    fn kind(&self) -> &str {
+        match self {
+            Self::Listed(image) => image.kind(),
+            Self::Given(_) => given::KIND,
+        }
+    }
+
+    /// The kernel's smallest image with that number of tasks.
+    fn smallest(&self, tasks: usize) -> Option<Image<'m>> {
+        match self {
+            Self::Listed(image) => image.smallest(tasks),
+            Self::Given(_) => None,
+        }
+    }
+
+    /// The kernel's own benchmark, with or without time slices.
+    fn operations(&self, has_slices: bool) -> Option<Image<'m>> {
+        match self {
+            Self::Listed(image) => image.operations(has_slices),
+            Self::Given(_) => None,
+        }
+    }
+
+    fn provenance(&self) -> Provenance {
+        match self {
+            Self::Listed(image) => Provenance {
+                identity: image.build().into_iter().collect(),
+                ..Provenance::default()
+            },
+            Self::Given(given) => given.provenance(),
+        }
+    }
+}
+
+/// The chip of a target and its image; `None` if the target is none of an emulated chip.
+///
+/// # Errors
+/// There is no index of images, or the target's own image is none for the chip.
+fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static Chip, Source<'m>)>> {
+    let Some(chip) = CHIPS.iter().find(|chip| chip.name == target.machine) else {
+        return Ok(None);
+    };
+    if let Some(given) = GivenImage::for_chip(target, chip.architecture, &chip.code)? {
+        return Ok(Some((chip, Source::Given(given))));
+    }
+    let listed = images.find(&target.kernel, chip.name)?;
+    Ok(listed.map(|image| (chip, Source::Listed(image))))
+}
+
+/// The family of emulated chips, and the streams on which starts of each case agreed.
+#[derive(Default)]
+pub(super) struct Chips(Agreements);
+
+impl Family for Chips {
+    fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
+        let Some((_, image)) = look_up(images, target)? else { return Ok(None) };
+        let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
+        let parameters = own
+            .into_iter()
+            .filter(|(variant, _)| image.has(*variant))
+            .map(|(_, parameter)| (parameter, parameter.default.to_owned()));
+        Ok(Some(Description {
+            parameters: parameters.collect(),
+            kind: Some(image.kind().to_owned()),
+            check: |request| split(request).map(drop),
+            ..Description::new(self.defaults(), PROPERTIES)
+        }))
+    }
+
+    fn open<'m>(
+        &'m self,
+        images: &'m Images,
+        target: &Target,
+    ) -> Result<Option<Box<dyn Machine + 'm>>> {
+        let Some((chip, image)) = look_up(images, target)? else { return Ok(None) };
+        Ok(Some(Box::new(Qemu { chip, image, images, agreements: &self.0 })))
+    }
+
+    fn targets(&self, images: &Images) -> Vec<String> {
+        CHIPS.iter().flat_map(|chip| images.targets(chip.name)).collect()
+    }
+
+    fn takes_images(&self) -> bool {
+        true
+    }
+
+    fn defaults(&self) -> &'static [&'static Defaults] {
+        &[firmware::DEFAULTS]
+    }
+}
+
+impl Machine for Qemu<'_> {
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        let (variant, request) = self.split(request)?;
+        // The builder of the image also installs QEMU, if it is permitted.
+        self.image.variant(variant)?;
+        if !builder::is_installed(self.chip.program) {
+            return Err(self.missing());
+        }
+        if variant == Variant::Pins && of_the_lab(&request).is_none() {
+            plugin(self.images)?;
+        }
+        Ok(self.image.provenance())
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let (variant, request) = self.split(start.request)?;
+        if let Some(run) = of_the_lab(&request) {
+            run(self, &Start { request: &request, ..*start }, sink)?;
+            return Ok(Recording::new());
+        }
+        let what = format!("{}@{} {}", self.image.kernel(), self.chip.name, start.request);
+        let image = self.image.variant(variant)?;
+        // Each start overwrites the files of the one before: the recording left is of a start that
+        // agreed with the others.
+        let folder = scratch::folder()?;
+        let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
+        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            let mut qemu = self.chip.command();
+            qemu.arg("-semihosting-config").arg(semihosting(&request));
+            qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
+            child::run(&mut qemu, self.chip.program, start.limit, start.stop, sink)
+        };
+        self.agreements
+            .run(&image, &what, once, sink)
+            .map_err(|error| self.explained(error, variant))?;
+        let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
+        Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
+    }
+}
+
+/// Runs an experiment that is a program of the lab's, as [`Machine::run`].
+type OfTheLab = fn(&Qemu<'_>, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+
+/// The program of the experiment that the request names, if it is one of the lab's.
+fn of_the_lab(request: &Request) -> Option<OfTheLab> {
+    match request.experiment() {
+        name if name == experiments::image::SPEC.name => Some(smallest::run),
+        name if name == experiments::operations::SPEC.name => Some(operations::run),
+        _ => None,
+    }
+}
+
+/// The value of QEMU's option that passes `request` to the image word by word as its command line.
+/// QEMU reads `,,` as a literal comma.
+fn semihosting(request: &Request) -> String {
+    let words = request.words().map(|word| format!(",arg={}", word.replace(',', ",,")));
+    "enable=on,target=native".to_owned() + &words.collect::<String>()
+}
+
+impl Qemu<'_> {
+    /// Splits a request, as [`split`]. Without an image for processes, the plain one gets the
+    /// request, and refuses it.
+    fn split(&self, request: &Request) -> Result<(Variant, Request)> {
+        let (variant, rest) = split(request)?;
+        let is_missing = variant == Variant::Processes && !self.image.has(variant);
+        Ok((if is_missing { Variant::Plain } else { variant }, rest))
+    }
+
+    /// QEMU's options for a logic analyser that writes a file of the folder.
+    fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
+        let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
+        let (plugin, file) = (quoted(plugin(self.images)?), quoted(folder.path(CAPTURE)));
+        Ok([
+            "-plugin".to_owned(),
+            format!("{plugin},out={file},scope={},{}", self.chip.name, self.chip.pins),
+        ])
+    }
+
+    /// The error of a QEMU that is not there.
+    fn missing(&self) -> Error {
+        let Chip { program, package, .. } = self.chip;
+        anyhow!(
+            "{program} is not installed: as root, apt-get install --no-install-recommends {package}"
+        )
+    }
+
+    fn explained(&self, error: Error, variant: Variant) -> Error {
+        let cause = error.downcast_ref::<std::io::Error>();
+        if cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
+            return self.missing();
+        }
+        let mut loading = ["plugin", "chronoscope's pins"].into_iter();
+        if variant == Variant::Pins && error.to_string().contains("cannot be written: ") {
+            return scratch::remedied(&error);
+        }
+        match variant == Variant::Pins && loading.any(|words| error.to_string().contains(words)) {
+            true => error.context("pins=yes needs a QEMU that loads plugins, as Debian 12's"),
+            false => error,
+        }
+    }
+}
+
+/// QEMU's plugin, which is the logic analyser and the observer, brought up to date.
+///
+/// # Errors
+/// It cannot be built, or is missing.
+pub(super) fn plugin(images: &Images) -> Result<PathBuf> {
+    images.tool("qemu-plugin", "QEMU's plugin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::request;
+
+    #[test]
+    fn the_request_reaches_the_image_word_by_word() {
+        assert_eq!(
+            semihosting(&request("switch a=1,2")),
+            "enable=on,target=native,arg=switch,arg=a=1,,2"
+        );
+    }
+
+    #[test]
+    fn a_trace_is_no_business_of_the_request() {
+        assert_eq!(
+            split(&request("switch tasks=2 trace=yes")).unwrap(),
+            (Variant::Traced, request("switch tasks=2"))
+        );
+        assert_eq!(split(&request("image trace=no")).unwrap(), (Variant::Plain, request("image")));
+        assert_eq!(
+            split(&request("switch pins=yes trace=no")).unwrap(),
+            (Variant::Pins, request("switch"))
+        );
+        assert!(split(&request("switch pins=yes trace=yes")).is_err());
+    }
+
+    #[test]
+    fn processes_have_an_image_of_their_own() {
+        let ask = |text| split(&request(text)).unwrap();
+        assert_eq!(
+            ask("switch pair=process-process trace=no asid=on"),
+            (Variant::Processes, request("switch pair=process-process"))
+        );
+        assert_eq!(
+            ask("spawn kind=process asid=off"),
+            (Variant::Processes, request("spawn kind=process asid=off"))
+        );
+        assert_eq!(
+            ask("spawn kind=thread asid=on"),
+            (Variant::Plain, request("spawn kind=thread"))
+        );
+        assert!(split(&request("spawn kind=thread asid=off")).is_err());
+        assert!(split(&request("spawn kind=process trace=yes")).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! Builds the stream of records of figures that the lab has found itself. A machine passes it on
+//! like a port's, so that such figures are kept, judged and shown like any others.
+
+use anyhow::{Context, Result};
+use chronoscope_suite::{
+    Reason,
+    wire::{self, BLOCK, MAX_FRAME, Record, Sample, Samples, Series},
+};
+
+use crate::Request;
+
+/// A stream under construction. Every method fails if a record is longer than a frame.
+pub struct StreamBuilder {
+    bytes: Vec<u8>,
+    records: u32,
+    /// The number of series so far.
+    series: u8,
+}
+
+impl StreamBuilder {
+    /// Begins the stream of a kernel's answer to a request.
+    ///
+    /// # Errors
+    /// The record is longer than a frame; likewise in the other methods.
+    pub fn begin(kernel: &str, request: &Request) -> Result<Self> {
+        let request = &request.to_string();
+        let mut stream = Self { bytes: Vec::new(), records: 0, series: 0 };
+        stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
+        Ok(stream)
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// The record is longer than a frame.
+    pub fn send(&mut self, record: &Record<'_>) -> Result<()> {
+        let mut frame = [0; MAX_FRAME + 1];
+        let length = wire::encode(record, &mut frame).context("a record is longer than a frame")?;
+        self.bytes.extend_from_slice(&frame[..length]);
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Appends a series, which gets the next free number, and its samples.
+    ///
+    /// # Errors
+    /// If the stream has 255 series already.
+    pub fn series(
+        &mut self,
+        series: Series<'_>,
+        samples: impl Iterator<Item = Sample>,
+    ) -> Result<()> {
+        let id = self.series;
+        self.series = id.checked_add(1).context("more than 255 series")?;
+        self.send(&Record::Series(Series { id, ..series }))?;
+        let mut samples = samples.peekable();
+        while samples.peek().is_some() {
+            let block = samples.by_ref().take(BLOCK).collect();
+            self.send(&Record::Samples(Samples { series: id, block }))?;
+        }
+        Ok(())
+    }
+
+    /// Appends a series of values whose times are unknown; otherwise as [`series`](Self::series).
+    pub fn values(&mut self, series: Series<'_>, values: &[u64]) -> Result<()> {
+        self.series(series, values.iter().map(|&value| Sample { gap: 0, value }))
+    }
+
+    /// Ends the stream with its last record, and returns its bytes.
+    pub fn end(mut self) -> Result<Vec<u8>> {
+        self.send(&Record::End { records: self.records })?;
+        Ok(self.bytes)
+    }
+
+    /// Ends the stream with the reason why the request is not offered, and returns its bytes.
+    pub fn refuse(mut self, what: &str) -> Result<Vec<u8>> {
+        let reason = Reason::NotOffered;
+        self.send(&Record::Refused { reason, what, mend: "", code: 0 })?;
+        Ok(self.bytes)
+    }
+}

@@ -1,0 +1,621 @@
+//! The answer of a comparison: the finding as a sentence with its interval, the verdict in a few
+//! words, how far the finding can be trusted, and the next steps. The findings are given; the
+//! module words them by the rules of `docs/compare.md`.
+
+use super::{
+    Step, TITLE, reading,
+    span::count,
+    trust::{Trust, Verdict},
+};
+use crate::{
+    comparison::Comparison, comparison::Finding, comparison::Line, comparison::StatisticLine,
+    comparison::in_a_word,
+};
+use chronoscope_run::Unit;
+use chronoscope_statistics::Interval;
+use chronoscope_units::digits;
+
+/// The ratio from which a change is written as a factor. Smaller changes are written in percent.
+const FACTOR: f64 = 2.0;
+
+/// The number of samples in a repetition from which p99 is not one of the few longest.
+const MANY: u64 = 1000;
+
+/// The largest number of repetitions that a next step proposes.
+const MOST: usize = 200;
+
+/// The beginning of a reason that names differing conditions.
+const DOUBT: &str = "in doubt: ";
+
+/// The beginning of a reason that ends with the command for a comparison in turn.
+const IN_TURN: &str = "in turn decides: ";
+
+/// The gain of a step that settles an undecided statistic.
+const UNDECIDED: &str = "an answer to what is undecided";
+
+/// The answer of a comparison.
+pub struct Compared {
+    pub title: String,
+    /// The verdict in a few words, as `better tail, worse median`.
+    pub verdict: &'static str,
+    pub trust: Trust,
+    pub next: Vec<Step>,
+}
+
+impl Compared {
+    pub fn new(comparison: &Comparison) -> Self {
+        Self {
+            title: title(comparison),
+            verdict: verdict(comparison),
+            trust: trust(comparison),
+            next: next(comparison),
+        }
+    }
+}
+
+fn title(comparison: &Comparison) -> String {
+    let whole = match comparison.lines.as_slice() {
+        [one] if comparison.only_in_a.is_empty() => of_one(one, comparison.threshold),
+        [] => None,
+        lines => Some(of_many(comparison, lines)),
+    };
+    whole.unwrap_or_else(|| reading::capital(&comparison.answer))
+}
+
+/// The sentence on a single series; `None` if the series is inconclusive or has no statistics.
+fn of_one(line: &Line, threshold: f64) -> Option<String> {
+    let of = |wanted: &[Finding]| -> Vec<&StatisticLine> {
+        line.statistics.iter().filter(|one| wanted.contains(&one.finding)).collect()
+    };
+    let slower = of(&[Finding::Regression]);
+    let faster = of(&[Finding::Improvement]);
+    let equal = of(&[Finding::Pass]);
+    let open = of(&[Finding::NoRegressionShown]);
+    let percent = digits(threshold * 100.0);
+    if line.finding == Finding::Inconclusive || line.statistics.is_empty() {
+        return None;
+    }
+    let rest = match (equal.as_slice(), open.as_slice()) {
+        ([], []) => String::new(),
+        (equal, []) => format!("; within {percent} % {}", places(equal)),
+        (_, open) => format!("; undecided {}", places(open)),
+    };
+    match (slower.as_slice(), faster.as_slice()) {
+        ([], []) if open.is_empty() => {
+            let same = equal.iter().all(|one| in_a_word(one) == "same");
+            let place = match equal.as_slice() {
+                [one] if one.statistic != "p50" => format!(" {}", one.at),
+                _ => String::new(),
+            };
+            Some(match same {
+                true => format!("B equals A within {percent} %{place}"),
+                false => format!("B is not slower than A by more than {percent} %{place}"),
+            })
+        }
+        ([], []) => Some(format!("No slowdown is shown{}", excluded(&open))),
+        (slower, []) => Some(changed(slower, line.statistics.len(), false) + &rest),
+        ([], faster) => Some(changed(faster, line.statistics.len(), true) + &rest),
+        (slower, faster) => Some(mixed(slower, faster)),
+    }
+}
+
+/// The greatest growth among open statistics that is not excluded, as a clause.
+fn excluded(open: &[&StatisticLine]) -> String {
+    let at_most = |one: &&StatisticLine| one.at_most.unwrap_or(f64::INFINITY);
+    let widest = open.iter().copied().max_by(|one, other| at_most(one).total_cmp(&at_most(other)));
+    match widest.and_then(|one| Some((one, one.at_most?))) {
+        Some((one, share)) => {
+            format!("; {} more {} is not excluded", size(1.0 + share), one.at)
+        }
+        None => ", and none is excluded".to_owned(),
+    }
+}
+
+/// The places of statistics: `at the median, at p99`.
+fn places(statistics: &[&StatisticLine]) -> String {
+    statistics.iter().map(|one| one.at).collect::<Vec<_>>().join(", ")
+}
+
+/// The sentence on statistics that all changed in the same direction. `all` is the number of judged
+/// statistics.
+fn changed(statistics: &[&StatisticLine], all: usize, faster: bool) -> String {
+    let place = |one: &StatisticLine| match all {
+        1 if one.statistic == "p50" => String::new(),
+        _ => format!(" {}", one.at),
+    };
+    let part = |(index, one): (usize, &&StatisticLine)| {
+        let Some(ratio) = one.figures.ratio else {
+            return format!("longer than 0{}", place(one));
+        };
+        let ends = one.figures.interval.map_or_else(String::new, |ends| interval(ratio, ends));
+        let word = match (index, faster, is_factor(ratio)) {
+            (0, true, _) => " faster",
+            (0, false, true) => " as long",
+            (0, false, false) => " slower",
+            _ => "",
+        };
+        format!("{}{word}{}{ends}", size(ratio), place(one))
+    };
+    // Two statistics have room in a title; the table has all.
+    let parts: Vec<String> = statistics.iter().enumerate().take(2).map(part).collect();
+    let takes = !faster && statistics[0].figures.ratio.is_some_and(is_factor);
+    format!("B {} {}", if takes { "takes" } else { "is" }, parts.join(", "))
+}
+
+/// The sentence on a series with slower and with faster statistics.
+fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> String {
+    let parts = |statistics: &[&StatisticLine], word: &str| {
+        let part = |(index, one): (usize, &&StatisticLine)| {
+            let ratio = one.figures.ratio.map_or_else(|| "longer".to_owned(), size);
+            let word = if index == 0 { format!(" {word}") } else { String::new() };
+            format!("{ratio}{word} {}", one.at)
+        };
+        statistics.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
+    };
+    let (less, more) = (parts(faster, "less"), parts(slower, "more"));
+    let tail = |statistics: &[&StatisticLine]| {
+        let ratios = statistics.iter().filter_map(|one| one.figures.ratio);
+        ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max)
+    };
+    match (has_better_tail(slower, faster), tail(faster) >= FACTOR) {
+        (true, true) => format!("B removes the tail: {less}, for {more}"),
+        (true, false) => format!("B shortens the tail: {less}, for {more}"),
+        (false, _) => format!("B lengthens the tail: {more}, for {less}"),
+    }
+}
+
+/// Returns whether the statistic farthest out in the distribution improved.
+fn has_better_tail(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> bool {
+    let place = |one: &&StatisticLine| {
+        crate::comparison::COMPARED_STATISTICS
+            .iter()
+            .position(|judged| judged.name == one.statistic)
+    };
+    faster.last().and_then(place) > slower.last().and_then(place)
+}
+
+/// The sentence on several series: the number with each finding, and the greatest change.
+fn of_many(comparison: &Comparison, lines: &[Line]) -> String {
+    let number = |finding: Finding| lines.iter().filter(|line| line.finding == finding).count();
+    let percent = digits(comparison.threshold * 100.0);
+    let all = format!("{} series", lines.len());
+    let (worse, mixed, better) =
+        (number(Finding::Regression), number(Finding::Mixed), number(Finding::Improvement));
+    let equal = number(Finding::Pass);
+    let mut clauses: Vec<String> = Vec::new();
+    let mut add = |number: usize, words: &str| {
+        if number > 0 {
+            clauses.push(format!("{words} {number}"));
+        }
+    };
+    add(worse, "slower in");
+    add(mixed, "slower and faster in");
+    add(better, "faster in");
+    let mut rest: Vec<String> = Vec::new();
+    let mut left = |number: usize, words: &str| {
+        if number > 0 {
+            rest.push(format!("{number} {words}"));
+        }
+    };
+    left(number(Finding::NoRegressionShown), "undecided");
+    left(number(Finding::Inconclusive), "inconclusive");
+    left(comparison.only_in_a.len(), "not measured again");
+    let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
+    if clauses.is_empty() {
+        return match equal {
+            0 => format!("No slowdown is shown in {all}{rest}"),
+            _ if equal == lines.len() && rest.is_empty() => {
+                format!("B is slower in none of {all} by more than {percent} %")
+            }
+            _ => format!("B is not slower in {equal} of {all} by more than {percent} %{rest}"),
+        };
+    }
+    let title = format!("B is {} of {all}{rest}", clauses.join(", "));
+    match greatest(lines, worse + mixed > 0) {
+        Some(example) if title.chars().count() + example.chars().count() + 2 <= TITLE => {
+            format!("{title}: {example}")
+        }
+        _ => title,
+    }
+}
+
+/// The greatest change of a statistic in words, as `42 × as long at p99 in switch tasks=2`.
+/// `slower` selects the greatest slowdown, otherwise the greatest speedup.
+fn greatest(lines: &[Line], slower: bool) -> Option<String> {
+    let wanted = if slower { Finding::Regression } else { Finding::Improvement };
+    let all = lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
+    let changed = all.filter(|(_, one)| one.finding == wanted);
+    let with_ratio =
+        changed.filter_map(|(line, one)| Some((line, one, one.figures.ratio.filter(is_usable)?)));
+    let (line, one, ratio) = with_ratio
+        .max_by(|one, other| one.2.max(1.0 / one.2).total_cmp(&other.2.max(1.0 / other.2)))?;
+    let words = if slower && is_factor(ratio) {
+        format!("{} as long", size(ratio))
+    } else {
+        format!("by {}", size(ratio))
+    };
+    Some(format!("{words} {} in {}", one.at, line.title()))
+}
+
+// The parameter is a reference because `Option::filter` passes one.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_usable(ratio: &f64) -> bool {
+    ratio.is_finite() && *ratio > 0.0
+}
+
+fn is_factor(ratio: f64) -> bool {
+    ratio >= FACTOR || ratio <= 1.0 / FACTOR
+}
+
+/// The size of a change without its direction: `20 %`, `42 ×`.
+pub fn size(ratio: f64) -> String {
+    if is_factor(ratio) {
+        return format!("{}\u{a0}×", factor(ratio.max(1.0 / ratio)));
+    }
+    format!("{}\u{a0}%", percent((ratio - 1.0).abs()))
+}
+
+/// A change with its direction: `20 % less`, `42 × more`, `equal` below a tenth of a percent.
+pub fn change(ratio: f64) -> String {
+    match ratio {
+        ratio if (ratio - 1.0).abs() < 0.0005 => "equal".to_owned(),
+        ratio if ratio > 1.0 => format!("{} more", size(ratio)),
+        ratio => format!("{} less", size(ratio)),
+    }
+}
+
+/// The interval of a change, in brackets and in the unit of the change: ` (15–24 %)`. An end in the
+/// opposite direction of the change has a minus sign. Empty if an end is not finite.
+fn interval(ratio: f64, ends: Interval) -> String {
+    ends_of(ratio, ends).map_or_else(String::new, |text| format!(" ({text})"))
+}
+
+/// The interval of a change without brackets: `15–24 %`, `−3 to 20 %`; `None` if an end is not
+/// positive and finite.
+pub fn ends_of(ratio: f64, ends: Interval) -> Option<String> {
+    let (near, far) = if ratio < 1.0 { (ends.high, ends.low) } else { (ends.low, ends.high) };
+    if !is_usable(&near) || !is_usable(&far) {
+        return None;
+    }
+    let (low, high, unit) = if is_factor(ratio) {
+        let of = |end: f64| factor(if ratio < 1.0 { 1.0 / end } else { end });
+        (of(near), of(far), "×")
+    } else {
+        let of = |end: f64| {
+            let share = if ratio < 1.0 { 1.0 - end } else { end - 1.0 };
+            let sign = if share < -0.0005 { "−" } else { "" };
+            format!("{sign}{}", percent(share.abs()))
+        };
+        (of(near), of(far), "%")
+    };
+    let dash = if low.starts_with('−') { " to " } else { "–" };
+    Some(format!("{low}{dash}{high}\u{a0}{unit}"))
+}
+
+fn factor(factor: f64) -> String {
+    if factor < 9.95 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+}
+
+/// A share in percent: whole from 2 %, one decimal below.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 1.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+/// The verdict in a few words.
+fn verdict(comparison: &Comparison) -> &'static str {
+    match comparison.finding {
+        Finding::Mixed => match comparison.lines.as_slice() {
+            [line] => {
+                let of = |finding: Finding| -> Vec<&StatisticLine> {
+                    line.statistics.iter().filter(|one| one.finding == finding).collect()
+                };
+                match has_better_tail(&of(Finding::Regression), &of(Finding::Improvement)) {
+                    true => "better tail, worse median",
+                    false => "better median, worse tail",
+                }
+            }
+            _ => "better and worse",
+        },
+        Finding::Improvement => "better",
+        Finding::Regression => "worse",
+        Finding::Pass => match comparison.lines.iter().any(|one| one.finding < Finding::Pass) {
+            true => "better in some, worse in none",
+            false => "equal",
+        },
+        Finding::NotOffered => "not offered",
+        Finding::NoRegressionShown | Finding::Inconclusive => {
+            let statistics = comparison.lines.iter().flat_map(|line| &line.statistics);
+            let mut found = statistics.map(|one| one.finding);
+            match found.any(|one| one == Finding::Improvement) {
+                true => "better where decided",
+                false => "unclear",
+            }
+        }
+    }
+}
+
+fn trust(comparison: &Comparison) -> Trust {
+    let judged: Vec<&Line> =
+        comparison.lines.iter().filter(|line| !line.statistics.is_empty()).collect();
+    let of = |unit: Unit| judged.iter().filter(|line| line.unit == Some(unit)).count();
+    let times = of(Unit::Nanoseconds);
+    let mut verdicts = Vec::new();
+    if judged.is_empty() {
+        verdicts.push(Verdict::bad("Trust nothing yet", &[]));
+    } else {
+        let clocks = match (of(Unit::Instructions), of(Unit::Cycles)) {
+            (0, 0) => None,
+            (_, 0) => Some("instructions"),
+            (0, _) => Some("cycles"),
+            (_, _) => Some("instructions and cycles"),
+        };
+        if let Some(words) = clocks {
+            let reason = format!("{words}; a repeat gives the same");
+            verdicts.push(Verdict::good("Exact", &reason));
+        }
+        if times > 0 {
+            verdicts.push(of_times(comparison, &judged));
+        }
+        verdicts.extend(few_samples(&judged));
+    }
+    let mut rest = Vec::new();
+    let unjudged = comparison.lines.len() - judged.len();
+    if unjudged > 0 {
+        rest.push(format!("{unjudged} of {} series have no figures.", comparison.lines.len()));
+    }
+    match comparison.only_in_a.len() {
+        0 => {}
+        missing => rest.push(format!("{} of A only.", count(missing, "case"))),
+    }
+    Trust { verdicts, rest }
+}
+
+/// The trust in series of times: whether conditions differ, and whether the sides took turns.
+fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
+    let in_doubt =
+        judged.iter().filter(|line| line.reasons.iter().any(|one| one.starts_with(DOUBT))).count();
+    if in_doubt > 0 {
+        let words = format!("{in_doubt} of {} series, whose conditions differ", judged.len());
+        return Verdict::bad("In doubt", &[words]);
+    }
+    if comparison.interleaved {
+        return Verdict::good("Trust it", "A and B took turns");
+    }
+    let statistics = judged.iter().flat_map(|line| &line.statistics);
+    let scatters: Vec<_> = statistics.filter_map(|one| one.between_runs).collect();
+    let widest = scatters.iter().map(|one| one.scatter).fold(0.0, f64::max);
+    let source = match scatters.iter().any(|one| one.runs.is_none()) {
+        true => "assumed",
+        false => "learned from earlier runs",
+    };
+    let scatter = match scatters.is_empty() {
+        true => "the scatter between runs is unknown".to_owned(),
+        false => format!(
+            "intervals hold a scatter between runs of up to {}\u{a0}%, {source}",
+            digits((widest * 100.0).round())
+        ),
+    };
+    Verdict::bad("Trust large changes", &["A ran before B".to_owned(), scatter])
+}
+
+/// A warning that p99 is one of the few longest samples. `None` for several series, without a
+/// statistic of the tail, and from [`MANY`] samples on.
+fn few_samples(judged: &[&Line]) -> Option<Verdict> {
+    let [line] = judged else { return None };
+    let samples = line.samples.filter(|samples| *samples < MANY)?;
+    let has_tail = line.statistics.iter().any(|one| ["p99", "max"].contains(&one.statistic));
+    let rank = samples - (samples as f64 * 0.99).ceil() as u64 + 1;
+    let words = match rank {
+        1 => "p99 is the worst of them".to_owned(),
+        2 => "p99 is the 2nd worst".to_owned(),
+        3 => "p99 is the 3rd worst".to_owned(),
+        rank => format!("p99 is the {rank}th worst"),
+    };
+    has_tail.then(|| Verdict::bad(format!("{samples} samples a repetition"), &[words]))
+}
+
+/// The next steps, three at most.
+fn next(comparison: &Comparison) -> Vec<Step> {
+    let mut next = Vec::new();
+    let reasons = comparison.lines.iter().flat_map(|line| &line.reasons);
+    let command = reasons.filter_map(|one| one.strip_prefix(IN_TURN)).next();
+    next.extend(command.map(|command| Step::new("measure in turn", command)));
+    if comparison.lines.len() == 1 && comparison.finding == Finding::Mixed {
+        let (tail, median) = match verdict(comparison).starts_with("better tail") {
+            true => ("B", "A"),
+            false => ("A", "B"),
+        };
+        next.push(Step::new("a deadline to meet", tail));
+        next.push(Step::new("a short median", median));
+    }
+    let open = comparison.lines.iter().flat_map(|line| &line.statistics);
+    let settled = open.filter_map(|one| one.settled_by).max();
+    let settled = settled.filter(|number| *number <= MOST);
+    if let (Some(number), true, None) = (settled, comparison.interleaved, command) {
+        next.push(Step::new(UNDECIDED, format!("--repeat {number}")));
+    } else if command.is_none() && !comparison.interleaved && settled.is_some() {
+        next.push(Step::new(UNDECIDED, "compare two variants, in turn"));
+    }
+    let is_worse = matches!(comparison.finding, Finding::Regression | Finding::Mixed);
+    if is_worse && !comparison.interleaved {
+        let command = format!("chronoscope trace {}", comparison.b.name);
+        next.push(Step::new("B's longest and their causes", command));
+    }
+    next.truncate(3);
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        text.replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn a_change_is_a_percentage_up_to_its_double_and_then_a_factor() {
+        let words = [0.8, 1.2, 1.9, 2.0, 0.5, 0.024, 1.015, 1.0].map(|ratio| plain(&change(ratio)));
+        let expected =
+            ["20 % less", "20 % more", "90 % more", "2.0 × more", "2.0 × less", "42 × less"];
+        assert_eq!(words[..6], expected);
+        assert_eq!(words[6..], ["1.5 % more", "equal"]);
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_change() {
+        let ends = |ratio: f64, low: f64, high: f64| {
+            plain(&ends_of(ratio, Interval { low, high }).unwrap())
+        };
+        assert_eq!(ends(0.8, 0.76, 0.85), "15–24 %");
+        assert_eq!(ends(1.2, 0.97, 1.4), "−3 to 40 %");
+        assert_eq!(ends(3.0, 2.5, 3.6), "2.5–3.6 ×");
+        assert_eq!(ends(0.1, 0.05, 0.2), "5.0–20 ×");
+        assert_eq!(ends_of(1.5, Interval { low: 1.0, high: f64::INFINITY }), None);
+    }
+
+    /// A statistic: its name, finding, ratio, and the ratio's interval.
+    type Of = (&'static str, Finding, f64, f64, f64);
+
+    /// The answer of a comparison of series with statistics.
+    fn answer(series: &[&[Of]]) -> Compared {
+        let run = chronoscope_run::sample::run();
+        let line = |statistics: &&[Of]| {
+            let statistic = |(name, finding, ratio, low, high): &Of| {
+                let judged = crate::comparison::ComparedStatistic::find(name).unwrap();
+                StatisticLine {
+                    statistic: judged.name,
+                    at: judged.at,
+                    finding: *finding,
+                    figures: crate::comparison::Figures {
+                        a: Some(100.0),
+                        b: Some(100.0 * ratio),
+                        ratio: Some(*ratio),
+                        interval: Some(Interval { low: *low, high: *high }),
+                        test: chronoscope_statistics::Test::Paired,
+                        p: None,
+                        p_holm: None,
+                        noise_floor: None,
+                    },
+                    at_most: Some(high - 1.0),
+                    settled_by: None,
+                    between_runs: None,
+                    threshold: 0.05,
+                }
+            };
+            let statistics: Vec<StatisticLine> = statistics.iter().map(statistic).collect();
+            let found = statistics.iter().map(|one| one.finding);
+            let has = |finding| found.clone().any(|one| one == finding);
+            let both = has(Finding::Regression) && has(Finding::Improvement);
+            Line {
+                key: String::new(),
+                experiment: "switch".to_owned(),
+                case: "tasks=2".to_owned(),
+                series: "switch".to_owned(),
+                unit: Some(Unit::Nanoseconds),
+                nominal: 0.0,
+                finding: if both { Finding::Mixed } else { found.clone().max().unwrap() },
+                sentence: String::new(),
+                reasons: Vec::new(),
+                figures: None,
+                statistics,
+                reference: None,
+                samples: Some(400),
+                shift: None,
+            }
+        };
+        let options = crate::comparison::CompareOptions {
+            interleaved: true,
+            threshold: 0.05,
+            judge: &crate::comparison::StatisticChoice::default(),
+            history: &crate::comparison::History::default(),
+            conditions: &[],
+            look: None,
+            in_turn: &|_, _| None,
+        };
+        let side = |name: &str| crate::comparison::Side {
+            name: name.into(),
+            context: run.context.clone(),
+        };
+        let lines = series.iter().map(line).collect();
+        let comparison = Comparison::new([side("a"), side("b")], &options, lines).concluded(false);
+        Compared::new(&comparison)
+    }
+
+    #[test]
+    fn the_title_is_the_finding() {
+        use Finding::{Improvement, NoRegressionShown, Pass, Regression};
+        let faster = ("p50", Improvement, 0.8, 0.76, 0.85);
+        let slower = ("p50", Regression, 1.15, 1.03, 1.2);
+        let tail = ("p99", Improvement, 0.024, 0.02, 0.03);
+        let equal = ("p50", Pass, 1.0, 0.98, 1.02);
+        let open = ("p99", NoRegressionShown, 1.1, 0.9, 1.3);
+        for (series, title, verdict) in [
+            (&[&[faster][..]][..], "B is 20 % faster (15–24 %)", "better"),
+            (&[&[slower][..]], "B is 15 % slower (3–20 %)", "worse"),
+            (
+                &[&[faster, open][..]],
+                "B is 20 % faster at the median (15–24 %); undecided at p99",
+                "better where decided",
+            ),
+            (
+                &[&[slower, tail][..]],
+                "B removes the tail: 42 × less at p99, for 15 % more at the median",
+                "better tail, worse median",
+            ),
+            (
+                &[&[faster, ("p99", Regression, 3.0, 2.5, 3.5)][..]],
+                "B lengthens the tail: 3.0 × more at p99, for 20 % less at the median",
+                "better median, worse tail",
+            ),
+            (&[&[tail][..]], "B is 42 × faster at p99 (33–50 ×)", "better"),
+            (&[&[equal][..]], "B equals A within 5 %", "equal"),
+            (&[&[("p99", Pass, 1.0, 0.98, 1.02)][..]], "B equals A within 5 % at p99", "equal"),
+            (
+                &[&[("p50", Pass, 0.9, 0.8, 1.01)][..]],
+                "B is not slower than A by more than 5 %",
+                "equal",
+            ),
+            (
+                &[&[equal, open][..]],
+                "No slowdown is shown; 30 % more at p99 is not excluded",
+                "unclear",
+            ),
+            (
+                &[&[equal][..], &[equal]],
+                "B is slower in none of 2 series by more than 5 %",
+                "equal",
+            ),
+            (
+                &[&[equal][..], &[slower], &[faster]],
+                "B is slower in 1, faster in 1 of 3 series: by 15 % at the median in switch tasks=2",
+                "worse",
+            ),
+            (
+                &[&[open][..], &[equal]],
+                "B is not slower in 1 of 2 series by more than 5 %; 1 undecided",
+                "unclear",
+            ),
+        ] {
+            let found = answer(series);
+            assert_eq!((plain(&found.title).as_str(), found.verdict), (title, verdict));
+            assert!(found.title.chars().count() <= TITLE, "{}", found.title);
+        }
+    }
+
+    #[test]
+    fn few_samples_make_a_tail_of_few() {
+        let found = answer(&[&[("p99", Finding::Pass, 1.0, 0.99, 1.01)]]);
+        let words: Vec<String> = found
+            .trust
+            .verdicts
+            .iter()
+            .map(|one| format!("{}: {}", one.head, one.reasons))
+            .collect();
+        assert_eq!(
+            words,
+            ["Trust it: A and B took turns", "400 samples a repetition: p99 is the 5th worst"]
+        );
+    }
+}

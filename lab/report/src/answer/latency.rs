@@ -1,0 +1,127 @@
+//! The rows of an answer about latencies: median, p99 and worst of a case, in groups.
+
+use super::{rule, span, trust};
+use chronoscope_run::{Answering, CaseResult, Run, SeriesResult, Unit, answer::Pick};
+
+/// A latency: a row of the answer.
+pub struct Latency<'a> {
+    /// The word above rows that follow each other; may be empty.
+    pub group: String,
+    pub name: String,
+    pub case: &'a CaseResult,
+    pub series: &'a SeriesResult,
+    /// A contrast to the others, such as an ordinary task among real-time ones.
+    pub contrast: bool,
+    /// The hypervisor took time from a repetition: the worst may be its.
+    pub stolen: bool,
+    /// The medians of the repetitions agree on three digits.
+    pub exact: bool,
+}
+
+impl<'a> Latency<'a> {
+    fn new(name: String, case: &'a CaseResult, series: &'a SeriesResult) -> Self {
+        Self {
+            group: String::new(),
+            name,
+            case,
+            series,
+            contrast: false,
+            stolen: trust::steal(case).is_some(),
+            exact: span::agrees(series),
+        }
+    }
+
+    fn picked(pick: &Pick, case: &'a CaseResult, series: &'a SeriesResult) -> Self {
+        Self {
+            group: pick.group.to_string(),
+            contrast: pick.contrast,
+            ..Self::new(pick.name.to_string(), case, series)
+        }
+    }
+
+    pub fn unit(&self) -> Unit {
+        self.series.unit
+    }
+
+    /// The values that are drawn: median, p99 and worst, as far as there are any.
+    pub fn values(&self) -> [Option<f64>; 3] {
+        let summary = &self.series.summary;
+        [summary.p50, summary.p99, summary.max]
+    }
+}
+
+/// The rows that the rules pick; without such, a row for each case with evidence.
+pub fn rows<'a>(run: &'a Run, rules: &Answering) -> Vec<Latency<'a>> {
+    let picked: Vec<Latency<'a>> = rules
+        .rows
+        .iter()
+        .filter_map(|pick| {
+            let case = rule::cases(pick, run).next()?;
+            Some(Latency::picked(pick, case, rule::series(pick, case)?))
+        })
+        .collect();
+    if picked.is_empty() { each(run) } else { picked }
+}
+
+/// A row for each usual series of each case with evidence. Its group is the experiment; its name
+/// leaves out the parts that all cases of the run share, and the series' name if the case has no
+/// other.
+fn each(run: &Run) -> Vec<Latency<'_>> {
+    let proven: Vec<&CaseResult> = run.cases.iter().filter(|case| case.is_proven()).collect();
+    let several_targets = proven.windows(2).any(|pair| pair[0].target != pair[1].target);
+    let rows = proven.iter().flat_map(|case| {
+        let target = if several_targets { case.target.as_str() } else { "" };
+        let label = rule::label(run, case);
+        let is_alone = rule::usual(case).nth(1).is_none();
+        rule::usual(case).map(move |series| {
+            let is_named = !is_alone || label.len() + target.len() == 0;
+            let words = [if is_named { &*series.name } else { "" }, &*label, target];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let name = words.join(" ");
+            Latency { group: case.experiment.to_string(), ..Latency::new(name, case, series) }
+        })
+    });
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chronoscope_run::sample;
+
+    #[test]
+    fn rows_are_picked_in_the_order_of_the_rules() {
+        let run = sample::run();
+        let pick = |name: &str, experiment: &str, series: &str| Pick {
+            name: name.into(),
+            experiment: experiment.into(),
+            series: series.into(),
+            ..Pick::default()
+        };
+        let rows = vec![
+            pick("a delay", "delay", "task 2"),
+            pick("refused", "interrupt", ""),
+            pick("a switch", "switch", ""),
+        ];
+        let rules = Answering { rows, ..Answering::default() };
+        let found = super::rows(&run, &rules);
+        let names: Vec<_> =
+            found.iter().map(|row| (&*row.name, row.series.name.as_str())).collect();
+        assert_eq!(names, [("a delay", "task 2"), ("a switch", "switch")]);
+    }
+
+    #[test]
+    fn without_rules_each_case_with_evidence_has_a_row() {
+        let run = sample::run();
+        let rules = Answering::default();
+        let rows = rows(&run, &rules);
+        let names: Vec<_> = rows.iter().map(|row| (&*row.group, &*row.name, row.stolen)).collect();
+        let expected = [
+            ("switch", "pair=thread-thread", false),
+            ("switch", "pair=process-process", true),
+            ("delay", "task 1", false),
+            ("inversion", "protocol=none", false),
+        ];
+        assert_eq!(names, expected);
+    }
+}

@@ -1,0 +1,337 @@
+//! The answer to a run's question. It stands first on the terminal and on the page. A study's
+//! rules choose its form; a run without rules is answered by its cases. `docs/report.md` has the
+//! words and the thresholds.
+
+pub mod compared;
+pub mod elsewhere;
+pub mod explain;
+pub mod latency;
+pub mod list;
+pub mod picture;
+pub mod ranking;
+pub mod reading;
+pub mod rule;
+pub mod span;
+pub mod terminal;
+pub mod trust;
+
+use std::{borrow::Cow, fmt};
+
+use self::{
+    latency::Latency,
+    list::{Limited, List},
+    ranking::{Ranking, Wins},
+    rule::Ruled,
+    trust::Trust,
+};
+use chronoscope_run::{Answering, CaseResult, Run, Status, answer::Layout};
+use chronoscope_units::digits;
+
+/// The longest title in characters that is put together from several sentences.
+pub(crate) const TITLE: usize = 100;
+
+/// The answer to a run's question.
+pub struct Answer<'a> {
+    /// The question, the targets, the machine and the size of the run, the most important first.
+    pub context: Vec<String>,
+    /// The finding, in one sentence.
+    pub title: String,
+    pub trust: Trust,
+    pub body: Body<'a>,
+    /// Sentences below the rows.
+    pub also: Vec<String>,
+    /// Limits that were missed and cases without a measurement, each with its reason.
+    pub problems: Vec<Problem>,
+    pub next: Vec<Step>,
+}
+
+/// A next step for the reader.
+pub struct Step {
+    /// The gain, as `better digits`; may be empty.
+    pub gain: String,
+    pub action: String,
+}
+
+impl Step {
+    fn new(gain: &str, action: impl Into<String>) -> Self {
+        Self { gain: gain.to_owned(), action: action.into() }
+    }
+
+    /// A step in the words of a study: those before the first colon name the gain.
+    fn from_words(words: &str) -> Self {
+        let (gain, action) = words.split_once(": ").unwrap_or(("", words));
+        Self::new(gain, action)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.gain.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.gain, self.action)
+    }
+}
+
+/// The rows of an answer.
+pub enum Body<'a> {
+    Latencies(Vec<Latency<'a>>),
+    Ranking(Ranking),
+    List(List),
+    /// No case has evidence.
+    Nothing,
+}
+
+/// A reason of verdicts, or a note of a target, with the cases that have it.
+pub struct Problem {
+    /// `None` for a note.
+    pub status: Option<Status>,
+    pub reason: String,
+    pub cases: Vec<String>,
+}
+
+impl Problem {
+    /// The reason with its first case and the number of further ones.
+    pub fn words(&self) -> String {
+        let status = self.status.map_or("note", Status::words);
+        let cases = match self.cases.as_slice() {
+            [] => String::new(),
+            [one] => format!(" ({one})"),
+            [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
+        };
+        format!("{status}: {}{cases}", self.reason)
+    }
+}
+
+/// The rules of a run; the default rules if it has no study.
+pub fn rules(run: &Run) -> Cow<'_, Answering> {
+    run.answering.as_ref().map_or_else(Cow::default, Cow::Borrowed)
+}
+
+impl<'a> Answer<'a> {
+    pub fn from_run(run: &'a Run) -> Self {
+        let rules = rules(run);
+        let ruled = Ruled { run, rules: &rules };
+        let body = body(run, &rules);
+        let title = ruled.first(&rules.title);
+        let title = title.unwrap_or_else(|| own_title(run, &rules, &body));
+        let problems = problems(run, &body);
+        let mut next = own_next(run);
+        next.extend(ruled.all(&rules.next).iter().map(|words| Step::from_words(words)));
+        Self {
+            context: context(run, &rules),
+            title,
+            trust: Trust::from_run(run),
+            also: [like_for_like(&rules, &body), ruled.all(&rules.also)].concat(),
+            body,
+            problems,
+            next,
+        }
+    }
+}
+
+/// The question, then the targets, the machine, and the number of cases.
+fn context(run: &Run, rules: &Answering) -> Vec<String> {
+    let question = if rules.question.is_empty() { &run.title } else { &rules.question };
+    let mut parts = vec![question.to_string()];
+    let mut targets: Vec<&str> = run.cases.iter().map(|case| &*case.target).collect();
+    targets.extend(run.peers.iter().map(|peer| &*peer.target));
+    targets.sort_unstable();
+    targets.dedup();
+    match targets.as_slice() {
+        [] => {}
+        [one] => parts.push((*one).to_owned()),
+        several => parts.push(span::count(several.len(), "target")),
+    }
+    if targets.iter().any(|target| target.ends_with("@host")) {
+        let words = |text: &str| text.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let system = words(&run.context.system);
+        let release = system.split('-').next().unwrap_or_default();
+        parts.extend([release.to_owned(), words(&run.context.processor)]);
+    }
+    let size = run.cases.len() + run.peers.len();
+    let seconds = digits(run.context.seconds.round());
+    parts.push(format!("{} in {seconds} s", span::count(size, "case")));
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+fn body<'a>(run: &'a Run, rules: &Answering) -> Body<'a> {
+    let list = |list: List| if list.rows.is_empty() { None } else { Some(Body::List(list)) };
+    let latencies = || {
+        let rows = latency::rows(run, rules);
+        if rows.is_empty() { Body::Nothing } else { Body::Latencies(rows) }
+    };
+    let ranking = || Ranking::from_run(run, rules).map(Body::Ranking);
+    let found = match rules.layout {
+        Layout::Latencies => None,
+        Layout::Auto if !run.peers.is_empty() && run.cases.is_empty() => list(list::peers(run)),
+        Layout::Auto | Layout::Ranking => ranking(),
+        Layout::Limits => list(list::limits(run)),
+        Layout::Published => list(list::published(run, rules)),
+        Layout::Peers => list(list::peers(run)),
+    };
+    found.unwrap_or_else(latencies)
+}
+
+/// The title of a run whose rules have none that holds.
+fn own_title(run: &Run, rules: &Answering, body: &Body<'_>) -> String {
+    match (rules.layout, body) {
+        (_, Body::Nothing) => nothing(run),
+        (_, Body::Ranking(ranking)) => of_ranking(run, rules, ranking),
+        (Layout::Limits, Body::List(_)) => of_limits(run),
+        (Layout::Published, Body::List(list)) => of_published(list),
+        (_, Body::List(_)) if !run.peers.is_empty() => {
+            let (agree, judged) = list::agreeing(run);
+            format!("{agree} of {} agree with the tools", span::count(judged, "judged figure"))
+        }
+        _ => of_experiments(run),
+    }
+}
+
+fn nothing(run: &Run) -> String {
+    let count = |status| run.cases.iter().filter(|case| case.verdict.status == status).count();
+    let of = |status: Status| {
+        (count(status) > 0).then(|| format!("{} {}", count(status), status.words()))
+    };
+    let worst = [Status::Error, Status::Inconclusive, Status::NotOffered];
+    let why: Vec<String> = worst.into_iter().filter_map(of).collect();
+    let cases = span::count(run.cases.len(), "case");
+    match (run.cases.len(), why.as_slice()) {
+        (_, []) => "Nothing was measured".to_owned(),
+        (1, [_]) => {
+            let words = run.cases[0].verdict.status.words();
+            format!("Nothing was measured: {words}")
+        }
+        (_, why) => format!("Nothing was measured in {cases}: {}", why.join(", ")),
+    }
+}
+
+fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
+    let subject = match &*rules.subject {
+        "" => ranking.leader(),
+        subject => subject,
+    };
+    let name = reading::capital(subject);
+    let Wins { won, rows } = ranking.wins(subject);
+    let wins = format!("fastest in {won} of {}", span::count(rows, "timed operation"));
+    let cost = ranking.cost(subject).filter(|(ratio, _)| *ratio > 1.05);
+    let cost = cost
+        .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
+    let limits = list::limited(run);
+    let missed: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
+    match missed.first() {
+        _ if limits.is_empty() => format!("{name} is {wins}{cost}"),
+        None => format!("{name} did not get slower; it is {wins}{cost}"),
+        Some(worst) => format!(
+            "{name} got slower in {} of {}: {} by {:.0} %",
+            missed.len(),
+            span::count(limits.len(), "limit"),
+            worst.name(run),
+            (worst.share - 1.0) * 100.0
+        ),
+    }
+}
+
+/// How often the subject wins among tasks of one kind, where kernels offer different kinds.
+fn like_for_like(rules: &Answering, body: &Body<'_>) -> Vec<String> {
+    let Body::Ranking(ranking) = body else { return Vec::new() };
+    let mixed = ranking.columns.iter().any(|column| column.several);
+    let subject = if rules.subject.is_empty() { ranking.leader() } else { &*rules.subject };
+    let kinds = ["thread", "coroutine", "process"].into_iter().filter_map(|kind| {
+        let Wins { won, rows } = ranking.wins_of_kind(subject, kind)?;
+        Some(format!("{kind}s against {kind}s, {subject} is fastest in {won} of {rows}"))
+    });
+    let kinds: Vec<String> = kinds.filter(|_| mixed).collect();
+    if kinds.is_empty() { kinds } else { vec![format!("Like for like, {}.", kinds.join("; "))] }
+}
+
+fn of_limits(run: &Run) -> String {
+    let limits = list::limited(run);
+    let Some(first) = limits.first() else { return of_experiments(run) };
+    let missed = limits.iter().filter(|one| !one.held).count();
+    let value = span::amount(first.value, &first.unit, true);
+    let nearest = format!("{} is {value}, limit {}", first.name(run), first.bound_words());
+    match missed {
+        0 => format!("All {} limits hold; nearest: {nearest}", limits.len()),
+        missed => format!("{missed} of {} limits are missed; farthest: {nearest}", limits.len()),
+    }
+}
+
+fn of_published(list: &List) -> String {
+    let count = list.rows.len();
+    let compared = list.rows.iter().filter(|row| row.ratio.is_some());
+    let all = span::count(count, "published figure");
+    match compared.count() {
+        0 => format!("{all} beside figures of other clocks: compare shapes, not sizes"),
+        some if some == count => format!("{all} re-measured by the same clock"),
+        some => format!("{all} re-measured, {some} of them by the same clock"),
+    }
+}
+
+/// The sentences that read the results of the experiments, as many as a title has room for.
+fn of_experiments(run: &Run) -> String {
+    let mut title = String::new();
+    let mut left_out = 0;
+    for sentence in reading::experiments(run).iter().filter_map(|name| reading::sentence(run, name))
+    {
+        let length = title.chars().count() + sentence.chars().count() + 2;
+        match title.is_empty() {
+            true => title = sentence,
+            false if length <= TITLE => title = format!("{title}; {sentence}"),
+            false => left_out += 1,
+        }
+    }
+    if title.is_empty() {
+        return "The cases have evidence, and no figure to read".to_owned();
+    }
+    let more = if left_out > 0 { format!("; {left_out} more below") } else { String::new() };
+    reading::capital(&(title + &more))
+}
+
+/// The reasons of verdicts that are no pass, the worst first, and for a few cases also the notes of
+/// their targets. Missed limits are left out where the rows are limits.
+fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
+    let rows_are_limits =
+        matches!(body, Body::List(list) if list.rows.iter().any(|row| row.share.is_some()));
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut add = |status: Option<Status>, reason: &str, case: String| {
+        let same = |one: &&mut Problem| one.status == status && one.reason == reason;
+        match problems.iter_mut().find(same) {
+            Some(known) => known.cases.push(case),
+            None => problems.push(Problem { status, reason: reason.to_owned(), cases: vec![case] }),
+        }
+    };
+    let name = |case: &CaseResult| {
+        format!("{} {} {}", case.experiment, case.target, case.label).trim_end().to_owned()
+    };
+    for case in &run.cases {
+        let status = case.verdict.status;
+        let told = rows_are_limits && status == Status::LimitMissed;
+        for reason in case.verdict.reasons.iter().filter(|_| !told) {
+            add(Some(status), reason, name(case));
+        }
+    }
+    for peer in &run.peers {
+        for reason in &peer.verdict.reasons {
+            add(Some(peer.verdict.status), reason, peer.name.to_string());
+        }
+    }
+    if run.cases.len() <= 3 {
+        for case in &run.cases {
+            case.log.iter().for_each(|line| add(None, line, name(case)));
+        }
+    }
+    problems.sort_by_key(|problem| std::cmp::Reverse(problem.status));
+    problems
+}
+
+/// The next steps that follow from the run itself: what would raise its trust.
+fn own_next(run: &Run) -> Vec<Step> {
+    let on_this_host = run.cases.iter().any(|case| case.target.ends_with("@host"));
+    let measured = run.cases.iter().any(CaseResult::is_proven);
+    let trusted = Trust::from_run(run).verdicts.iter().all(|verdict| verdict.good);
+    let mut next = Vec::new();
+    if on_this_host && measured && !trusted {
+        next.push(Step::new("better digits", "an idle machine, chronoscope doctor"));
+    }
+    next
+}

@@ -1,0 +1,151 @@
+//! The sentence that reads the result of an experiment, by the `READING` of the experiment's row.
+
+use chronoscope_suite::{
+    experiments,
+    spec::{Better, Figure, Reading},
+};
+
+use super::list;
+use chronoscope_run::{Run, names::OBSERVE};
+
+/// Collects the names and the readings of the rows of the suite's table of experiments.
+macro_rules! readings {
+    ($($module:ident: $choice:ident $needs:tt;)*) => {
+        &[$((stringify!($module), &experiments::$module::READING)),*]
+    };
+}
+
+/// The reading of each experiment, in the order of the suite.
+const READINGS: &[(&str, &Reading)] = chronoscope_suite::experiments! { use readings! {} };
+
+/// The reading of an observation. `{series}` stands for the name of its first measured series.
+const OBSERVED: (&str, &Reading) = (
+    OBSERVE,
+    &Reading {
+        figure: Figure::Median,
+        better: Better::Less,
+        sentences: &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"],
+    },
+);
+
+/// Returns the sentence on an experiment of a run, without its first capital; `None` without
+/// figures.
+pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
+    let mut readings = READINGS.iter().chain([&OBSERVED]);
+    let (_, reading) = readings.find(|(name, _)| *name == experiment)?;
+    reading.sentences.iter().find_map(|sentence| fill(run, experiment, reading, sentence))
+}
+
+/// The name of a figure or a statistic, as a run has it.
+fn name(figure: &Figure) -> &'static str {
+    match figure {
+        Figure::Median => "p50",
+        Figure::Named(name) | Figure::Bound(name) => name,
+    }
+}
+
+/// Returns whether a sentence says of this figure that nothing exceeded it. Of several cases, such
+/// a figure is the worst one, not the middle.
+fn is_bound(reading: &Reading, figure: &str) -> bool {
+    figure == "max" || matches!(reading.figure, Figure::Bound(_)) && figure == name(&reading.figure)
+}
+
+/// A sentence with its placeholders filled; `None` where the run lacks a figure.
+fn fill(run: &Run, experiment: &str, reading: &Reading, sentence: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (figure, after) = after.split_once('}')?;
+        text.push_str(before);
+        match figure {
+            "series" => text.push_str(first_series(run, experiment)?),
+            _ => {
+                let span = list::of_experiment(run, experiment, figure)?;
+                let is_bound = is_bound(reading, figure);
+                let span = if is_bound { span.worst(&reading.better) } else { span };
+                text.push_str(&span.words());
+            }
+        }
+        rest = after;
+    }
+    Some(text + rest)
+}
+
+/// The name of the first measured series of an experiment's cases with evidence.
+fn first_series<'a>(run: &'a Run, experiment: &str) -> Option<&'a str> {
+    let mut cases =
+        run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+    Some(&cases.next()?.measured().next()?.name)
+}
+
+/// The names of the run's experiments that have a sentence, each once, in the order of the suite,
+/// and an observation's last.
+pub fn experiments(run: &Run) -> Vec<&'static str> {
+    let has = |name: &str| run.cases.iter().any(|case| case.experiment == name && case.is_proven());
+    let all = experiments::EXPERIMENTS.iter().map(|spec| spec.name).chain([OBSERVE]);
+    all.filter(|name| has(name)).collect()
+}
+
+/// The text with its first letter as a capital.
+pub fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + characters.as_str()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chronoscope_run::sample;
+
+    #[test]
+    fn every_experiment_has_its_sentence() {
+        let named: Vec<&str> = READINGS.iter().map(|(name, _)| *name).collect();
+        let all: Vec<&str> = experiments::EXPERIMENTS.iter().map(|spec| spec.name).collect();
+        assert_eq!(named, all);
+    }
+
+    #[test]
+    fn the_first_sentence_begins_with_the_main_figure() {
+        for (experiment, reading) in READINGS {
+            let (_, rest) = reading.sentences[0].split_once('{').unwrap();
+            assert!(rest.starts_with(&format!("{}}}", name(&reading.figure))), "{experiment}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_has_the_figures_of_all_cases() {
+        let mut run = sample::run();
+        let plain = |run: &Run, name| sentence(run, name).map(|text| text.replace('\u{a0}', " "));
+        assert_eq!(
+            plain(&run, "switch").unwrap(),
+            "a switch takes 2.90 µs at the median, 4.35 µs at p99, 69.6 µs at worst"
+        );
+        let worst = run.cases[1].series[0].summary.max;
+        run.cases[1].series[0].summary.max = Some(75.0e3);
+        let text = plain(&run, "switch").unwrap();
+        assert!(text.ends_with("75 µs at worst"), "{text}");
+        run.cases[1].series[0].summary.max = worst;
+        run.cases[1].series[0].summary.p50 = Some(29.0e3);
+        for repetition in &mut run.cases[1].series[0].by_repetition {
+            repetition.p50 = 29.0e3;
+        }
+        assert!(plain(&run, "switch").unwrap().contains("takes 2.9–29 µs at the median"));
+        run.cases[1].series[0].summary.p99 = None;
+        assert_eq!(plain(&run, "interrupt"), None, "it was refused");
+        assert_eq!(experiments(&run), ["delay", "switch", "inversion"]);
+    }
+
+    #[test]
+    fn an_observation_is_read_by_its_first_series() {
+        let mut run = sample::run();
+        run.cases.truncate(2);
+        run.cases.remove(0);
+        run.cases[0].experiment = OBSERVE.into();
+        run.cases[0].series[0].name = "from switch to switch".into();
+        assert_eq!(experiments(&run), [OBSERVE]);
+        let text = sentence(&run, OBSERVE).unwrap().replace('\u{a0}', " ");
+        assert_eq!(text, "from switch to switch: 2.90 µs at the median, 69.6 µs at worst");
+    }
+}

@@ -1,0 +1,206 @@
+//! Values of an answer with their digits: a value that repetitions agree on, or the range of them.
+//! Also the words of ratios and counts. It knows series and cases, but no study.
+
+use chronoscope_run::{CaseResult, SeriesResult, Statistic, Unit};
+use chronoscope_suite::spec::Better;
+use chronoscope_units::{self as units, digits, show};
+
+/// Half the range of the repetitions, relative to the figure, up to which a figure is written as a
+/// value, and not as the range.
+const AGREED: f64 = 0.1;
+
+/// A no-break space, which keeps a number and its unit on one line.
+const TIE: &str = "\u{a0}";
+
+/// The figures of one or several cases, from the least to the greatest of their repetitions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    pub low: f64,
+    pub high: f64,
+    /// The figure over all repetitions; `None` for several cases.
+    pub value: Option<f64>,
+    /// The unit, as [`units::show`] takes it.
+    pub unit: String,
+    /// The digits that the medians of the repetitions agree on allow three digits.
+    pub exact: bool,
+}
+
+impl Span {
+    /// The figures of a statistic of a series over its repetitions, without the nominal part.
+    pub fn of_series(series: &SeriesResult, statistic: &Statistic) -> Option<Self> {
+        let value = statistic.of_series(series)?;
+        let of_repetition = statistic.headline.filter(|_| series.unit == Unit::Nanoseconds);
+        let each: Vec<f64> = match of_repetition {
+            Some(of) => series.by_repetition.iter().filter_map(of).collect(),
+            None => Vec::new(),
+        };
+        let unit = if statistic.is_in_unit() { series.unit.name() } else { "" };
+        Some(Self {
+            low: each.iter().copied().fold(value, f64::min),
+            high: each.iter().copied().fold(value, f64::max),
+            value: Some(value),
+            unit: unit.to_owned(),
+            exact: agrees(series),
+        })
+    }
+
+    /// The figures of a case by the name of a statistic or figure, for one series.
+    pub fn of_case(case: &CaseResult, series: Option<&SeriesResult>, name: &str) -> Option<Self> {
+        if let Some(figure) = case.figure(name) {
+            return Some(Self {
+                low: figure.min,
+                high: figure.max,
+                value: Some(figure.value),
+                unit: figure.unit.to_string(),
+                exact: true,
+            });
+        }
+        let statistic = Statistic::find(name)?;
+        match series {
+            Some(series) if statistic.is_of_series() => Self::of_series(series, statistic),
+            _ => {
+                let value = statistic.of_row(case.slope.as_ref(), series)?;
+                let unit = String::new();
+                Some(Self { low: value, high: value, value: Some(value), unit, exact: true })
+            }
+        }
+    }
+
+    /// The span of both; `None` if their units differ.
+    pub fn and(self, other: &Self) -> Option<Self> {
+        (self.unit == other.unit).then(|| Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            value: None,
+            exact: self.exact && other.exact,
+            unit: self.unit,
+        })
+    }
+
+    /// The span with its worst end as the value.
+    pub fn worst(self, better: &Better) -> Self {
+        let worst = match better {
+            Better::Less => self.high,
+            Better::More => self.low,
+        };
+        Self { value: Some(worst), ..self }
+    }
+
+    /// The value where the repetitions agree on it, else their range: `31 µs`, `20–48 µs`,
+    /// `16 ns to 3.4 µs`.
+    pub fn words(&self) -> String {
+        let middle = self.value.unwrap_or(f64::midpoint(self.low, self.high));
+        if (self.high - self.low) / 2.0 <= AGREED * middle.abs() {
+            return amount(middle, &self.unit, self.exact);
+        }
+        let ((low_unit, low_size), (unit, size)) =
+            (units::scale(self.low, &self.unit), units::scale(self.high, &self.unit));
+        if low_unit == unit || self.low == 0.0 {
+            let unit = if unit.is_empty() { String::new() } else { format!("{TIE}{unit}") };
+            format!("{}–{}{unit}", few(self.low / size), few(self.high / size))
+        } else {
+            let low = format!("{}{TIE}{low_unit}", few(self.low / low_size));
+            format!("{low} to {}{TIE}{unit}", few(self.high / size))
+        }
+    }
+}
+
+/// Returns whether the interval of a series' median is within a tenth of the median. Without an
+/// interval, the range of the repetitions' medians is taken.
+pub fn agrees(series: &SeriesResult) -> bool {
+    let Some(p50) = series.summary.p50 else { return false };
+    let (low, high) = match series.p50_interval {
+        Some(ends) => (ends.low, ends.high),
+        None => series
+            .by_repetition
+            .iter()
+            .fold((p50, p50), |(low, high), one| (low.min(one.p50), high.max(one.p50))),
+    };
+    p50 - low <= AGREED * p50.abs() && high - p50 <= AGREED * p50.abs()
+}
+
+/// A value with its unit: three digits where `exact`, else no decimal beyond two.
+pub fn amount(value: f64, unit: &str, exact: bool) -> String {
+    let (name, size) = units::scale(value, unit);
+    let number = match (exact, name) {
+        (_, "instructions" | "cycles") => grouped(value),
+        (true, _) => show(value, unit).split(' ').next().unwrap_or_default().to_owned(),
+        (false, _) => few(value / size),
+    };
+    if name.is_empty() { number } else { format!("{number}{TIE}{name}") }
+}
+
+/// A number with one decimal below ten, and none above.
+fn few(value: f64) -> String {
+    match value.abs() {
+        size if size >= 9.95 || value.fract() == 0.0 => grouped(value.round()),
+        size if size >= 0.095 => format!("{value:.1}"),
+        _ => digits(value),
+    }
+}
+
+/// A whole number with thin spaces between thousands; three digits of a fraction below a hundred.
+pub fn grouped(value: f64) -> String {
+    if value.fract() != 0.0 && value.abs() < 100.0 {
+        return digits(value);
+    }
+    let whole = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// A ratio: `1.02 ×`, `1.2 ×`, `24 ×`, `>99 ×`, and `1/24` below a tenth.
+pub fn ratio(ratio: f64) -> String {
+    match ratio {
+        0.0 => "0".to_owned(),
+        ratio if ratio < 0.095 => format!("1/{}", few(1.0 / ratio)),
+        ratio if ratio < 1.05 => format!("{ratio:.2}{TIE}×"),
+        ratio if ratio < 9.95 => format!("{ratio:.1}{TIE}×"),
+        ratio if ratio <= 99.5 => format!("{ratio:.0}{TIE}×"),
+        _ => format!(">99{TIE}×"),
+    }
+}
+
+/// A number and its noun, as `1 case` or `2 cases`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(low: f64, high: f64, unit: &str) -> String {
+        let span = Span { low, high, value: None, unit: unit.to_owned(), exact: false };
+        span.words().replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn a_range_replaces_a_value_that_repetitions_do_not_agree_on() {
+        assert_eq!(span(19.7e3, 48.1e3, "ns"), "20–48 µs");
+        assert_eq!(span(28e3, 31e3, "ns"), "30 µs");
+        assert_eq!(span(15.9, 3420.0, "ns"), "16 ns to 3.4 µs");
+        assert_eq!(span(0.0, 3420.0, "ns"), "0–3.4 µs");
+        assert_eq!(span(1.9, 2.0, ""), "1.9");
+        assert_eq!(span(45.0, 45.0, "instructions"), "45 instructions");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_they_deserve() {
+        let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
+        assert_eq!(plain(amount(27_712.0, "ns", true)), "27.7 µs");
+        assert_eq!(plain(amount(185_400.0, "ns", false)), "185 µs");
+        assert_eq!(plain(amount(3_121.0, "ns", false)), "3.1 µs");
+        assert_eq!(plain(amount(204_159.0, "instructions", true)), "204 159 instructions");
+        assert_eq!(
+            [0.004, 0.5, 1.024, 1.049, 1.2, 9.94, 24.4, 101.0].map(|one| plain(ratio(one))),
+            ["1/250", "0.50 ×", "1.02 ×", "1.05 ×", "1.2 ×", "9.9 ×", "24 ×", ">99 ×"]
+        );
+    }
+}

@@ -1,0 +1,571 @@
+//! The answer on a terminal: at most 24 lines of at most 80 characters, or of the terminal's width.
+//! Columns and rows that do not fit are dropped in a fixed order, and named.
+
+use super::{
+    Answer, Body, Problem, Step,
+    latency::Latency,
+    list::List,
+    ranking::{Column, Ranking, cell},
+    span::{amount, grouped},
+};
+use crate::{Paint, screen::SIZE, screen::Screen};
+use chronoscope_run::{Run, Status, Unit};
+use chronoscope_units as units;
+
+/// The widths of the names and the numbers of latencies, and of the narrowest and widest track.
+const GROUP: usize = 7;
+const NAME: usize = 28;
+const NUMBER: usize = 9;
+const TRACK: (usize, usize) = (18, 60);
+
+/// The part of a line that has a colour.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Doubt,
+    Bad,
+    Subject,
+    Contrast,
+}
+
+/// A line: texts with their styles.
+#[derive(Clone, Default)]
+struct Line(Vec<(Style, String)>);
+
+impl Line {
+    fn plain(text: impl Into<String>) -> Self {
+        Self::styled(Style::Plain, text)
+    }
+
+    fn styled(style: Style, text: impl Into<String>) -> Self {
+        Self(vec![(style, text.into())])
+    }
+
+    fn with(mut self, style: Style, text: impl Into<String>) -> Self {
+        self.0.push((style, text.into()));
+        self
+    }
+
+    /// The line for a screen, without spaces at its end.
+    fn render(&self, screen: &Screen) -> String {
+        let mut parts: Vec<(Style, String)> =
+            self.0.iter().map(|(style, text)| (*style, plain(text, screen.dumb))).collect();
+        while let Some((_, text)) = parts.last_mut() {
+            text.truncate(text.trim_end().len());
+            if !text.is_empty() {
+                break;
+            }
+            parts.pop();
+        }
+        let parts = parts.iter().map(|(style, text)| paint(*style, text, screen.paint));
+        parts.collect::<String>() + "\n"
+    }
+}
+
+fn paint(style: Style, text: &str, paint: Paint) -> String {
+    let code = match style {
+        Style::Plain => return text.to_owned(),
+        Style::Bold => "1",
+        Style::Dim => "2",
+        Style::Good => "32",
+        Style::Doubt => "33",
+        Style::Bad => "31",
+        Style::Subject => "38;5;74",
+        Style::Contrast => "38;5;208",
+    };
+    paint.in_colour(code, text)
+}
+
+/// Replaces spaces that do not break by plain ones, and for a dumb terminal the signs that draw.
+fn plain(text: &str, dumb: bool) -> String {
+    let sign = |character| match character {
+        '\u{a0}' | '\u{202f}' => ' ',
+        '●' if dumb => 'o',
+        '┃' | '│' if dumb => '|',
+        '○' if dumb => 'x',
+        '─' if dumb => '-',
+        '█' if dumb => '#',
+        '·' if dumb => '.',
+        '→' if dumb => '>',
+        '…' if dumb => '~',
+        other => other,
+    };
+    text.chars().map(sign).collect()
+}
+
+/// Renders the answer of a run.
+pub fn render(run: &Run, screen: &Screen) -> String {
+    let answer = Answer::from_run(run);
+    let width = screen.columns.unwrap_or(SIZE.0);
+    let lines = lines(&answer, width, screen);
+    lines.iter().map(|line| line.render(screen)).collect()
+}
+
+fn lines(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
+    let mut top = vec![context(&answer.context, width), Line::default()];
+    top.extend(
+        wrap(&answer.title, width, 0, 2).into_iter().map(|text| Line::styled(Style::Bold, text)),
+    );
+    top.extend(trust(answer, width));
+    let also = answer.also.iter().flat_map(|text| wrap(text, width, 0, 2));
+    let also: Vec<Line> = also.map(Line::plain).collect();
+    let bottom = next(answer, width, screen);
+    let left = (SIZE.1 - 1).saturating_sub(top.len() + also.len() + bottom.len());
+    let measured = !matches!(answer.body, Body::Nothing);
+    let problems =
+        problems(&answer.problems, width, if measured { 4.min(left / 2) } else { left }, screen);
+    let rows = match &answer.body {
+        Body::Latencies(rows) => latencies(rows, width, left - problems.len(), screen),
+        Body::Ranking(ranking) => self::ranking(ranking, width, left - problems.len(), screen),
+        Body::List(list) => self::list(list, width, left - problems.len(), screen),
+        Body::Nothing => Vec::new(),
+    };
+    [top, rows, also, problems, vec![Line::default()], bottom].concat()
+}
+
+/// The question, then as much of the context as the line has room for.
+fn context(parts: &[String], width: usize) -> Line {
+    let mut text = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        let join = ["", "   ", " · "][index.min(2)];
+        if index > 0 && length(&text) + length(join) + length(part) > width {
+            break;
+        }
+        text = format!("{text}{join}{part}");
+    }
+    Line::styled(Style::Dim, cut(&text, width))
+}
+
+/// The verdicts of the trust, each on a line of its own, and what follows them: four lines at most.
+fn trust(answer: &Answer<'_>, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let count = answer.trust.verdicts.len();
+    for (index, verdict) in answer.trust.verdicts.iter().enumerate() {
+        let (sign, style) = if verdict.good { ("✓", Style::Good) } else { ("!", Style::Doubt) };
+        let head = if verdict.reasons.is_empty() {
+            format!("{sign} {}.", verdict.head)
+        } else {
+            format!("{sign} {}:", verdict.head)
+        };
+        let mut text = head.clone();
+        if !verdict.reasons.is_empty() {
+            text = format!("{text} {}.", verdict.reasons);
+        }
+        if index + 1 == count {
+            text = format!("{text} {}", answer.trust.rest.join(" "));
+        }
+        for (place, line) in wrap(text.trim_end(), width, 2, 3).into_iter().enumerate() {
+            lines.push(match line.strip_prefix(&head).filter(|_| place == 0) {
+                Some(rest) => Line::styled(style, head.clone()).with(Style::Plain, rest),
+                None => Line::plain(line),
+            });
+        }
+    }
+    if count == 0 && !answer.trust.rest.is_empty() {
+        lines.extend(wrap(&answer.trust.rest.join(" "), width, 2, 2).into_iter().map(Line::plain));
+    }
+    lines.truncate(4);
+    lines
+}
+
+/// The steps that follow, and the commands for the rest, in two lines at most.
+fn next(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
+    let mut steps: Vec<String> = answer.next.iter().take(3).map(Step::to_string).collect();
+    steps.push(format!("all figures: {}, why: --explain", screen.again("--full")));
+    let mut lines: Vec<String> = Vec::new();
+    for step in steps.iter().map(|step| format!("→ {step}")) {
+        match lines.last_mut() {
+            Some(line) if length(line) + length(&step) + 2 <= width => {
+                *line = format!("{line}  {step}");
+            }
+            _ => lines.push(cut(&step, width)),
+        }
+    }
+    // The last line has the commands.
+    while lines.len() > 2 {
+        lines.remove(lines.len() - 2);
+    }
+    lines.into_iter().map(Line::plain).collect()
+}
+
+/// The reasons of verdicts in at most `most` lines; the last one counts those left out.
+fn problems(problems: &[Problem], width: usize, most: usize, screen: &Screen) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (index, problem) in problems.iter().enumerate() {
+        let style = match problem.status {
+            None => Style::Dim,
+            Some(Status::NotOffered | Status::Pass) => Style::Plain,
+            Some(Status::Inconclusive) => Style::Doubt,
+            Some(_) => Style::Bad,
+        };
+        let wrapped = wrap(&problem.words(), width, 2, 4);
+        let last = index + 1 == problems.len();
+        if lines.len() + wrapped.len() + usize::from(!last) > most {
+            if most > 0 {
+                lines.truncate(most - 1);
+                let left = problems.len() - index;
+                let text = format!("{left} more reasons: {}", screen.again("--evidence"));
+                lines.push(Line::plain(cut(&text, width)));
+            }
+            break;
+        }
+        lines.extend(wrapped.into_iter().map(|text| Line::styled(style, text)));
+    }
+    lines
+}
+
+/// The rows that fit into `most` lines, and a line that counts those left out.
+fn fitted<T>(rows: &[T], most: usize, screen: &Screen) -> (usize, Option<Line>) {
+    if rows.len() <= most {
+        return (rows.len(), None);
+    }
+    let shown = most.saturating_sub(1);
+    let text = format!("{} more rows: {}", rows.len() - shown, screen.again("--full"));
+    (shown, Some(Line::styled(Style::Dim, text)))
+}
+
+/// Latencies: names, numbers, and a track on one logarithmic axis. A narrow screen loses the track,
+/// then p99.
+fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -> Vec<Line> {
+    let grouped = rows.iter().any(|row| !row.group.is_empty());
+    let group =
+        if grouped { rows.iter().map(|row| length(&row.group)).max().unwrap_or(0) + 1 } else { 0 };
+    let group = group.max(if grouped { GROUP } else { 0 });
+    let names = rows.iter().map(|row| length(&row.name)).max().unwrap_or(0) + 1;
+    let numbers = 3 * NUMBER + 1;
+    let widest = width.saturating_sub(numbers + TRACK.0 + 1);
+    let with_track = group + 16 <= widest;
+    let with_p99 = with_track || group + 12 + numbers <= width;
+    let numbers = if with_p99 { numbers } else { numbers - NUMBER };
+    let room = if with_track { widest } else { width.saturating_sub(numbers) };
+    let name = (group + names).min(room).max(NAME.min(room)).saturating_sub(group);
+    let track = if with_track { (width - group - name - numbers - 1).min(TRACK.1) } else { 0 };
+    let (shown, more) = fitted(rows, most.saturating_sub(1 + usize::from(!with_track)), screen);
+    let rows = &rows[..shown];
+    let axis = axis(rows);
+    let mut head = format!("{:1$}", "", group + name);
+    for word in ["median", "p99", "worst"] {
+        if word != "p99" || with_p99 {
+            head.push_str(&format!("{word:>NUMBER$}"));
+        }
+    }
+    head.push(' ');
+    if let Some(axis) = axis.as_ref().filter(|_| with_track) {
+        head = format!("{head} {}", axis.head(track));
+    }
+    let mut lines = vec![Line::styled(Style::Dim, head)];
+    let mut before = "";
+    for row in rows {
+        let of_group = if row.group == before { "" } else { &row.group };
+        before = &row.group;
+        let (style, strong) = if row.contrast {
+            (Style::Contrast, Style::Contrast)
+        } else {
+            (Style::Plain, Style::Bold)
+        };
+        let [p50, p99, worst] = row.values().map(|value| number(value, row.unit(), row.exact));
+        let mut line = Line::styled(style, format!("{of_group:group$}{}", pad(&row.name, name)));
+        line = line.with(strong, format!("{p50:>NUMBER$}"));
+        if with_p99 {
+            line = line.with(style, format!("{p99:>NUMBER$}"));
+        }
+        line = line.with(style, format!("{worst:>NUMBER$}"));
+        line = line.with(Style::Doubt, if row.stolen { "*" } else { " " });
+        if let Some(axis) = axis.as_ref().filter(|axis| with_track && axis.unit == row.unit()) {
+            let style = if row.contrast { Style::Contrast } else { Style::Subject };
+            line = line.with(style, format!(" {}", axis.track(row, track)));
+        }
+        lines.push(line);
+    }
+    lines.extend(more);
+    let names = match (with_track, with_p99) {
+        (true, _) => "",
+        (false, true) => "track",
+        (false, false) => "track, p99",
+    };
+    lines.extend(left_out(names, width));
+    lines
+}
+
+/// A number of a row with its unit; ticks have the letter of their unit.
+fn number(value: Option<f64>, unit: Unit, exact: bool) -> String {
+    let Some(value) = value else { return "–".to_owned() };
+    let text = match unit {
+        Unit::Nanoseconds => amount(value, unit.name(), exact),
+        Unit::Instructions => format!("{} in", short(value)),
+        Unit::Cycles => format!("{} cy", short(value)),
+        Unit::Count => grouped(value),
+    };
+    plain(&text, false)
+}
+
+/// A number of ticks: whole, or in millions.
+fn short(value: f64) -> String {
+    if value < 1e5 { grouped(value.round()) } else { format!("{} M", units::digits(value / 1e6)) }
+}
+
+/// A logarithmic axis of whole decades.
+struct Axis {
+    unit: Unit,
+    low: f64,
+    high: f64,
+}
+
+/// The axis of the unit that most rows have; `None` if no row has a value above zero.
+fn axis(rows: &[Latency<'_>]) -> Option<Axis> {
+    let count = |unit| rows.iter().filter(|row| row.unit() == unit).count();
+    let unit = rows.iter().map(Latency::unit).max_by_key(|unit| count(*unit))?;
+    let values = || {
+        let rows = rows.iter().filter(|row| row.unit() == unit);
+        rows.flat_map(|row| row.values().into_iter().flatten()).filter(|value| *value > 0.0)
+    };
+    let low = values().reduce(f64::min)?.log10().floor();
+    let high = values().reduce(f64::max)?.log10().ceil();
+    Some(Axis { unit, low, high: high.max(low + 1.0) })
+}
+
+impl Axis {
+    /// The cell of a value on a track of `width` cells.
+    fn cell(&self, value: f64, width: usize) -> usize {
+        let share = (value.max(f64::MIN_POSITIVE).log10() - self.low) / (self.high - self.low);
+        (share.clamp(0.0, 1.0) * (width - 1) as f64).round() as usize
+    }
+
+    /// The labels of the decades that have room.
+    fn head(&self, width: usize) -> String {
+        let mut text = String::new();
+        let mut decade = self.low;
+        while decade <= self.high {
+            let value = 10_f64.powf(decade);
+            let (name, size) = units::scale(value, self.unit.name());
+            let name = if self.unit == Unit::Nanoseconds { name } else { "" };
+            let label = format!("{:.0}{name}", value / size);
+            let at = self.cell(value, width);
+            let is_free = at == 0 || at > length(&text);
+            if is_free && at + length(&label) <= width {
+                text = format!("{text:at$}{label}");
+            }
+            decade += 1.0;
+        }
+        text
+    }
+
+    /// The marks of a row: median, p99 and worst.
+    fn track(&self, row: &Latency<'_>, width: usize) -> String {
+        let mut cells = vec![' '; width];
+        let [p50, p99, worst] = row
+            .values()
+            .map(|value| value.filter(|value| *value > 0.0).map(|value| self.cell(value, width)));
+        if let Some((from, to)) = p50.zip(worst) {
+            cells[from.min(to)..=to.max(from)].fill('─');
+        }
+        for (place, mark) in [(worst, '○'), (p99, '┃'), (p50, '●')] {
+            if let Some(place) = place {
+                cells[place] = mark;
+            }
+        }
+        cells.into_iter().collect()
+    }
+}
+
+/// A ranking: names, and a column for each kernel and kind of task. A narrow screen loses second
+/// kinds, then the floor, then the last kernels.
+fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec<Line> {
+    let heads: Vec<[String; 2]> = ranking.columns.iter().map(column_head).collect();
+    let cells: Vec<Vec<String>> = ranking
+        .rows
+        .iter()
+        .map(|row| {
+            let best = row.best(&ranking.columns);
+            let cells = row.values.iter().zip(&ranking.columns);
+            cells.map(|(value, column)| cell(*value, best, column.floor)).collect()
+        })
+        .collect();
+    let wide = |index: usize| {
+        let of_cells = cells.iter().map(|row| length(&row[index])).max().unwrap_or(0);
+        of_cells.max(length(&heads[index][0])).max(length(&heads[index][1])) + 2
+    };
+    let names = ranking.rows.iter().map(|row| length(&row.name)).max().unwrap_or(0).min(26);
+    let mut shown: Vec<usize> = (0..ranking.columns.len()).collect();
+    let mut dropped: Vec<String> = Vec::new();
+    while names + shown.iter().map(|index| wide(*index)).sum::<usize>() > width && shown.len() > 1 {
+        let second = |place: &usize| {
+            let column = &ranking.columns[shown[*place]];
+            *place > 0 && ranking.columns[shown[place - 1]].kernel == column.kernel
+        };
+        let floor = |place: &usize| ranking.columns[shown[*place]].floor;
+        let place = (0..shown.len()).find(second).or_else(|| (0..shown.len()).find(floor));
+        let index = shown.remove(place.unwrap_or(shown.len() - 1));
+        dropped.push(heads[index].join(" ").trim().to_owned());
+    }
+    let timed: Vec<&str> =
+        ranking.rows.iter().filter(|row| row.timed).map(|row| &*row.unit).collect();
+    let unit = timed.first().copied().unwrap_or_default();
+    let others = ranking.rows.iter().filter(|row| !row.timed).count();
+    let apart = match others {
+        0 => String::new(),
+        1 => " (the last row: counts)".to_owned(),
+        others => format!(" (the last {others} rows: counts)"),
+    };
+    let unit = if unit == "ns" { "" } else { unit };
+    let in_unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
+    let mut lines = vec![Line::styled(
+        Style::Dim,
+        cut(
+            &format!("● best,{in_unit}{apart}; the others, times the best").replace(",;", ";"),
+            width,
+        ),
+    )];
+    for part in [0, 1] {
+        let texts = shown.iter().map(|index| format!("{:>1$}", heads[*index][part], wide(*index)));
+        let text = texts.collect::<String>();
+        if !text.trim().is_empty() {
+            lines.push(Line::styled(Style::Dim, format!("{:names$}{text}", "")));
+        }
+    }
+    let tail = usize::from(!dropped.is_empty());
+    let (count, more) = fitted(&ranking.rows, most.saturating_sub(lines.len() + tail), screen);
+    for (row, cells) in ranking.rows.iter().zip(&cells).take(count) {
+        let mut line = Line::plain(pad(&row.name, names));
+        for index in &shown {
+            let text = format!("{:>1$}", cells[*index], wide(*index));
+            line = line.with(
+                cell_style(
+                    &ranking.columns[*index],
+                    row.values[*index],
+                    row.best(&ranking.columns),
+                ),
+                text,
+            );
+        }
+        lines.push(line);
+    }
+    lines.extend(more);
+    lines.extend(left_out(&dropped.join(", "), width));
+    lines
+}
+
+/// The line that names the columns without room; `None` if all fit.
+fn left_out(names: &str, width: usize) -> Option<Line> {
+    let text = format!("left out for want of width: {names}");
+    (!names.is_empty()).then(|| Line::styled(Style::Dim, cut(&text, width)))
+}
+
+/// The kernel, and the kind of its tasks or its part.
+fn column_head(column: &Column) -> [String; 2] {
+    let second = match (column.floor, column.several) {
+        (true, _) => "floor".to_owned(),
+        (false, true) => format!("{}s", column.kind).replace("processs", "processes"),
+        (false, false) => String::new(),
+    };
+    [column.kernel.clone(), second]
+}
+
+fn cell_style(column: &Column, value: Option<f64>, best: Option<f64>) -> Style {
+    match (value, best) {
+        (Some(_), _) if column.floor => Style::Dim,
+        (Some(value), Some(best)) if super::ranking::is_best(value, best) => Style::Subject,
+        (Some(value), Some(best)) if value > 2.0 * best => Style::Contrast,
+        _ => Style::Plain,
+    }
+}
+
+/// A list: names, numbers, a bar up to the limit, and the verdict. A narrow screen loses the bar,
+/// then numbers from the right.
+fn list(list: &List, width: usize, most: usize, screen: &Screen) -> Vec<Line> {
+    const BAR: usize = 10;
+    let columns = list.head.len();
+    let wide = |column: usize| {
+        let cells = list.rows.iter().map(|row| length(&row.cells[column])).max().unwrap_or(0);
+        cells.max(length(list.head[column]))
+    };
+    let verdict = list.rows.iter().map(|row| length(&row.verdict)).max().unwrap_or(0);
+    let verdict = if verdict > 0 { verdict + 2 } else { 0 };
+    let bars = list.rows.iter().any(|row| row.share.is_some());
+    let mut shown: Vec<usize> = (1..columns).collect();
+    let mut bar = if bars { BAR + 3 } else { 0 };
+    let mut dropped: Vec<&str> = Vec::new();
+    let taken = |shown: &[usize], bar: usize| {
+        shown.iter().map(|column| wide(*column) + 2).sum::<usize>() + bar + verdict
+    };
+    while taken(&shown, bar) + 24.min(wide(0)) > width && (bar > 0 || shown.len() > 1) {
+        if bar > 0 {
+            bar = 0;
+            dropped.push("bar");
+        } else if let Some(column) = shown.pop() {
+            dropped.push(list.head[column]);
+        }
+    }
+    let names = wide(0).min(width.saturating_sub(taken(&shown, bar)));
+    let mut head = pad(list.head[0], names);
+    for column in &shown {
+        head.push_str(&format!("{:>1$}", list.head[*column], wide(*column) + 2));
+    }
+    let mut lines = vec![Line::styled(Style::Dim, cut(&head, width))];
+    let tail = usize::from(!dropped.is_empty());
+    let (count, more) = fitted(&list.rows, most.saturating_sub(1 + tail), screen);
+    for row in list.rows.iter().take(count) {
+        let mut line = Line::plain(pad(&row.cells[0], names));
+        for column in &shown {
+            let strong = if *column == 1 { Style::Bold } else { Style::Plain };
+            line = line.with(strong, format!("{:>1$}", row.cells[*column], wide(*column) + 2));
+        }
+        let bad = row.status != Status::Pass;
+        if let Some(share) = row.share.filter(|_| bar > 0) {
+            let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+            let beyond = if share > 1.0 { "▶" } else { "│" };
+            let text = format!("  {}{}{beyond}", "█".repeat(full), "·".repeat(BAR - full));
+            line = line.with(if bad { Style::Contrast } else { Style::Subject }, text);
+        }
+        if !row.verdict.is_empty() {
+            let style = if bad { Style::Bad } else { Style::Good };
+            line = line.with(style, format!("  {}", row.verdict));
+        }
+        lines.push(line);
+    }
+    lines.extend(more);
+    lines.extend(left_out(&dropped.join(", "), width));
+    lines
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text in `width` characters: filled with spaces, or cut with `…` at its end.
+fn pad(text: &str, width: usize) -> String {
+    format!("{:width$}", cut(text, width))
+}
+
+/// Shortens a text to `width` characters, with `…` at its end.
+fn cut(text: &str, width: usize) -> String {
+    if length(text) <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).collect::<String>() + "…"
+}
+
+/// Breaks a text between words into at most `most` lines of `width` characters; all but the first
+/// are indented. The last one is cut if there are more.
+pub fn wrap(text: &str, width: usize, indent: usize, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= width => {
+                *line = format!("{line} {word}")
+            }
+            Some(_) => lines.push(format!("{:indent$}{word}", "")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    if lines.len() > most {
+        let rest = lines.split_off(most - 1);
+        let rest: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
+        let indent = if most > 1 { indent } else { 0 };
+        lines.push(format!("{:indent$}{}", "", rest.join(" ")));
+    }
+    lines.iter().map(|line| cut(line, width)).collect()
+}

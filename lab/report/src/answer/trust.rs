@@ -1,0 +1,264 @@
+//! The trust line of an answer: how far its figures hold, with at most three reasons, the cases
+//! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
+
+use super::{rule::machine, span};
+use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
+use chronoscope_units::{digits, show};
+
+/// The load of a processor from which other programs may have run in the place of a measured task.
+const BUSY: f64 = 0.5;
+
+/// The relative difference of reference loops above which the machine's speed varied.
+const DRIFT: f64 = 0.05;
+
+/// The share of series whose medians must agree for medians to be trusted.
+const MOST: f64 = 0.9;
+
+/// The fewest repetitions that can be trusted by themselves.
+const FEWEST: usize = 5;
+
+/// A verdict on the figures of one kind of clock.
+pub struct Verdict {
+    pub good: bool,
+    /// The first words, as `Trust magnitudes, not digits`.
+    pub head: String,
+    /// The reasons, in one sentence; may be empty.
+    pub reasons: String,
+}
+
+/// The trust in a run.
+pub struct Trust {
+    pub verdicts: Vec<Verdict>,
+    /// Further sentences: the cases without a measurement, and the limits judged.
+    pub rest: Vec<String>,
+}
+
+impl Trust {
+    pub fn from_run(run: &Run) -> Self {
+        let asked: Vec<&CaseResult> =
+            run.cases.iter().filter(|case| case.verdict.status != Status::NotOffered).collect();
+        let proven: Vec<&CaseResult> =
+            asked.iter().copied().filter(|case| case.is_proven()).collect();
+        let nothing = asked.len() - proven.len();
+        // Bytes of an image have no clock, and nothing to trust but the evidence.
+        let clocked = proven.iter().copied().filter(|case| case.clock.is_some());
+        let (exact, times): (Vec<_>, Vec<_>) = clocked.partition(|case| case.is_deterministic());
+        let mut verdicts = Vec::new();
+        if 3 * nothing > asked.len() {
+            verdicts.push(Verdict::bad("Trust nothing yet", &[]));
+        } else {
+            verdicts.extend(exactly(&exact, !times.is_empty()));
+            verdicts.extend(of_times(&times, run, !exact.is_empty()));
+        }
+        let mut rest = Vec::new();
+        if nothing > 0 {
+            let all = span::count(asked.len(), "case");
+            rest.push(format!("{nothing} of {all} measured nothing."));
+        }
+        rest.extend(judged(run));
+        if run.context.interrupted {
+            rest.push("The run was interrupted.".to_owned());
+        }
+        Self { verdicts, rest }
+    }
+}
+
+impl Verdict {
+    pub(super) fn good(head: impl Into<String>, reasons: &str) -> Self {
+        Self { good: true, head: head.into(), reasons: reasons.to_owned() }
+    }
+
+    pub(super) fn bad(head: impl Into<String>, reasons: &[String]) -> Self {
+        Self { good: false, head: head.into(), reasons: reasons.join("; ") }
+    }
+}
+
+/// The verdict on figures of deterministic targets; `None` without such figures. `beside` is true
+/// if the run has times as well.
+fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
+    let has = |domain| {
+        cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
+    };
+    let what = match (has(Domain::Instructions), has(Domain::Cycles)) {
+        (true, true) => "instructions, emulated, and cycles, simulated",
+        (true, false) => "instructions, emulated",
+        (false, true) => "cycles, simulated",
+        (false, false) => return None,
+    };
+    Some(match (beside, what.split(',').next()) {
+        (true, Some(first)) if !what.contains("and") => {
+            let mut name = first.to_owned();
+            name[..1].make_ascii_uppercase();
+            Verdict::good(format!("{name} are exact"), "")
+        }
+        (true, _) => Verdict::good("Instructions and cycles are exact", ""),
+        (false, _) => Verdict::good("Exact", &format!("{what}; a repeat gives the same")),
+    })
+}
+
+/// The verdict on times, and on cycles of boards; `None` without any.
+fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
+    let on_this_host = cases.iter().any(|case| machine(case) == "host");
+    let all: Vec<&SeriesResult> = cases.iter().flat_map(|case| case.measured()).collect();
+    if cases.is_empty() {
+        return None;
+    }
+    let apart = all.iter().filter(|series| !span::agrees(series)).count();
+    let mut reasons = Vec::new();
+    let loose = apart as f64 > (1.0 - MOST) * all.len() as f64;
+    if loose {
+        reasons.push(format!(
+            "medians differ by over 10 % between repetitions in {apart} of {} series",
+            all.len()
+        ));
+    }
+    let load = loads(cases).chain(run.context.load.first().copied().filter(|_| on_this_host));
+    let load = load.fold(0.0, f64::max);
+    let processors = run.context.processors.max(1);
+    let mut noisy = false;
+    if on_this_host && load >= BUSY * processors as f64 {
+        noisy = true;
+        reasons.push(format!("load {} on {}", digits(load), span::count(processors, "CPU")));
+    }
+    let stolen: Vec<f64> = cases.iter().filter_map(|case| steal(case)).collect();
+    if let Some(most) = stolen.iter().copied().reduce(f64::max) {
+        noisy = true;
+        let most = show(most * 1e6, "ns");
+        reasons.push(format!("up to {most} stolen in {} (*)", span::count(stolen.len(), "case")));
+    }
+    if let Some(apart) = reference(cases).filter(|apart| *apart > DRIFT) {
+        noisy = true;
+        reasons.push(format!("reference loops {:.0} % apart", apart * 100.0));
+    }
+    let fewest = cases.iter().map(|case| case.repetitions).min().unwrap_or(0);
+    if fewest < FEWEST {
+        reasons.push(span::count(fewest, "repetition"));
+    }
+    reasons.truncate(3);
+    let times =
+        |head: &str| if beside { format!("Times: {}", lower(head)) } else { head.to_owned() };
+    Some(match (loose, noisy || fewest < FEWEST) {
+        (true, _) => Verdict::bad(times("Trust magnitudes, not digits"), &reasons),
+        (false, true) => Verdict::bad(times("Trust the medians, not the worst cases"), &reasons),
+        (false, false) => Verdict::good(times("Trust it"), "a quiet machine; repetitions agree"),
+    })
+}
+
+fn lower(text: &str) -> String {
+    let mut text = text.to_owned();
+    text[..1].make_ascii_lowercase();
+    text
+}
+
+/// The time that the hypervisor took from a repetition of a case, in ms; `None` if it took none.
+pub fn steal(case: &CaseResult) -> Option<f64> {
+    case.figure("steal").map(|steal| steal.max).filter(|most| *most > 0.0)
+}
+
+fn loads(cases: &[&CaseResult]) -> impl Iterator<Item = f64> {
+    cases.iter().filter_map(|case| Some(case.figure("load")?.max))
+}
+
+/// The relative difference of the reference loops' times.
+fn reference(cases: &[&CaseResult]) -> Option<f64> {
+    let names = ["reference loop before", "reference loop after"];
+    let figures = cases.iter().flat_map(|case| names.iter().filter_map(|name| case.figure(name)));
+    let ends = figures.flat_map(|figure| [figure.min, figure.max]);
+    let (low, high) =
+        ends.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    (low > 0.0 && high > 0.0).then(|| high / low - 1.0)
+}
+
+/// The limits of a run: those that hold, and all that apply.
+pub fn limits(run: &Run) -> (usize, usize) {
+    let proven = run.cases.iter().filter(|case| case.is_proven());
+    let all: Vec<(&CaseResult, &Limit)> = proven
+        .flat_map(|case| case.limits.iter().map(move |limit| (case, limit)))
+        .filter(|(case, limit)| limit.applies(case))
+        .collect();
+    let held = all.iter().filter(|(case, limit)| limit.missed(case).is_empty()).count();
+    (held, all.len())
+}
+
+/// The sentence on limits; `None` if no case was measured.
+fn judged(run: &Run) -> Option<String> {
+    match limits(run) {
+        (_, 0) if run.peers.is_empty() && run.cases.iter().any(CaseResult::is_proven) => {
+            Some("No limits were set: nothing is judged.".to_owned())
+        }
+        (_, 0) => None,
+        (1, 1) => Some("1 of 1 limit holds.".to_owned()),
+        (held, all) if held == all => Some(format!("{held} of {all} limits hold.")),
+        (held, all) => Some(format!("{} of {} missed.", all - held, span::count(all, "limit"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chronoscope_run::{self as run, sample};
+
+    fn heads(run: &Run) -> Vec<String> {
+        Trust::from_run(run).verdicts.iter().map(|verdict| verdict.head.clone()).collect()
+    }
+
+    /// A run of one case on a quiet machine.
+    fn quiet() -> Run {
+        let mut run = sample::run();
+        run.cases.truncate(1);
+        run.context.load = vec![0.1, 0.1, 0.1];
+        run
+    }
+
+    #[test]
+    fn trust_follows_from_the_machine_and_the_repetitions() {
+        let mut run = quiet();
+        assert_eq!(heads(&run), ["Trust it"]);
+        run.context.load = vec![1.0, 0.0, 0.0];
+        assert_eq!(heads(&run), ["Trust the medians, not the worst cases"]);
+        assert_eq!(Trust::from_run(&run).verdicts[0].reasons, "load 1 on 2 CPUs");
+        run.cases[0].series[0].p50_interval.as_mut().unwrap().high *= 2.0;
+        assert_eq!(heads(&run), ["Trust magnitudes, not digits"]);
+        run.cases[0].evidence.clear();
+        assert_eq!(heads(&run), ["Trust nothing yet"]);
+        assert_eq!(Trust::from_run(&run).rest, ["1 of 1 case measured nothing."]);
+    }
+
+    #[test]
+    fn stolen_time_and_drift_are_reasons() {
+        let mut run = quiet();
+        run.cases[0].figures = vec![
+            sample::figure("reference loop before", "ns", 80_000.0),
+            sample::figure("reference loop after", "ns", 90_000.0),
+            run::FigureResult { max: 20.0, ..sample::figure("steal", "ms", 0.0) },
+        ];
+        let trust = Trust::from_run(&run);
+        assert_eq!(
+            trust.verdicts[0].reasons,
+            "up to 20 ms stolen in 1 case (*); reference loops 12 % apart"
+        );
+        assert_eq!(trust.rest, ["No limits were set: nothing is judged."]);
+    }
+
+    #[test]
+    fn exact_clocks_are_trusted_apart_from_times() {
+        let mut run = quiet();
+        let mut emulated = run.cases[0].clone();
+        emulated.target = "tandem@cortex-m4".into();
+        emulated.clock.as_mut().unwrap().domain = Domain::Instructions;
+        run.cases.push(emulated);
+        assert_eq!(heads(&run), ["Instructions are exact", "Times: trust it"]);
+        run.cases.remove(0);
+        assert_eq!(heads(&run), ["Exact"]);
+        let bound = |bound| Limit {
+            statistic: "p50".into(),
+            series: None,
+            at_most: Some(run::Quantity(bound)),
+            at_least: None,
+        };
+        run.cases[0].limits = vec![bound(1e9), bound(1.0)];
+        assert_eq!(Trust::from_run(&run).rest, ["1 of 2 limits missed."]);
+        run.cases[0].limits.pop();
+        assert_eq!(Trust::from_run(&run).rest, ["1 of 1 limit holds."]);
+    }
+}

@@ -1,0 +1,374 @@
+//! Names the tasks and interrupts that ran on the case's processor during the worst sample, from
+//! Linux's own trace (ftrace). It makes a sentence; it does not know where that is shown.
+//!
+//! Samples are timed from their series' first sample. The port writes that sample's start into the
+//! trace, in the clock from which marks are read (`ports/linux/src/trace.rs`).
+
+use std::collections::BTreeMap;
+
+use super::window::{RepetitionSamples, Window};
+use crate::{timeline::ftrace::line, timeline::ftrace::line::Line, timeline::tick};
+use chronoscope_run::{CaseResult, SeriesResult};
+use chronoscope_units::{printable, show};
+
+/// The uncertainty of a duration in ns: the trace prints times in whole µs.
+pub(super) const DOUBT: f64 = 1_000.0;
+
+/// The most tasks and interrupts that are named.
+const NAMED: usize = 3;
+
+pub fn sentence(
+    case: &CaseResult,
+    series: &SeriesResult,
+    repetition: &RepetitionSamples,
+) -> Option<String> {
+    let record = Record::new(case, series, repetition)?;
+    let (cpu, ns) = (record.cpu, record.ns);
+    let ran = Ran::read(record.text, cpu)?;
+    let span = |window: &Window| record.span(window);
+    let worst = Some(span(&repetition.worst())).filter(|span| ran.covers(*span))?;
+    let all = repetition.windows.iter().map(span).filter(|span| ran.covers(*span));
+    let usual = mean(&ran, all.filter(|span| *span != worst));
+    // Keeps the tasks and interrupts that took longer than usual by more than the uncertainty, the
+    // longest first.
+    let is_longer = |(occupant, took): &(Occupant, Took)| {
+        let usually = usual.get(occupant).copied().unwrap_or_default();
+        took.ns - took.doubt > usually.ns + usually.doubt
+    };
+    let mut longer: Vec<(Occupant, Took)> =
+        mean(&ran, [worst]).into_iter().filter(is_longer).collect();
+    longer.sort_by(|one, other| other.1.ns.total_cmp(&one.1.ns));
+    let name = |(occupant, took): &(Occupant, Took)| {
+        format!("{} ({})", occupant.name(), show((took.ns / ns).round(), series.unit.name()))
+    };
+    let mut names: Vec<String> = longer.iter().take(NAMED).map(name).collect();
+    if longer.len() > NAMED {
+        names.push(format!("{} more", longer.len() - NAMED));
+    }
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| {
+        format!(
+            "While the worst was taken, processor {cpu} ran {names}: longer than in a mean sample."
+        )
+    })
+}
+
+/// The kernel's trace of the repetition with a series' worst sample.
+pub(super) struct Record<'a> {
+    pub text: &'a str,
+    pub cpu: u32,
+    /// The start of the series' first sample, in ns of the trace's clock.
+    origin: f64,
+    /// The length of a tick in ns.
+    pub ns: f64,
+}
+
+impl<'a> Record<'a> {
+    /// The record; `None` unless it was kept and the case ran on one processor.
+    pub fn new(
+        case: &'a CaseResult,
+        series: &SeriesResult,
+        repetition: &RepetitionSamples,
+    ) -> Option<Self> {
+        let text = case.attachments.get("trace")?;
+        let cpu = case.parameters.get("cpu")?.parse().ok()?;
+        let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
+        // Each repetition has a record, unless the records were too long to be kept.
+        let text = *records.get(repetition.index).filter(|_| records.len() == case.repetitions)?;
+        Some(Self { text, cpu, origin: origin(text, &series.name)?, ns: tick(case) })
+    }
+
+    /// A record of a wall clock, whose first sample starts at 0.
+    #[cfg(test)]
+    pub fn for_test(text: &'a str, cpu: u32) -> Self {
+        Self { text, cpu, origin: 0.0, ns: 1.0 }
+    }
+
+    /// A time of the trace's clock as the time since the series' first sample, in ticks.
+    pub fn since_first(&self, at: f64) -> f64 {
+        (at - self.origin) / self.ns
+    }
+
+    /// The start and the end of a window, in ns of the trace's clock.
+    pub fn span(&self, window: &Window) -> Span {
+        let start = self.origin + window.start * self.ns;
+        (start, start + window.length * self.ns)
+    }
+}
+
+/// The name of the case's tasks, which is the name of the task that begins and ends the case.
+pub(super) fn own(record: &str) -> Option<&str> {
+    let mut marked = record.lines().filter_map(|line| match line::read(line) {
+        Line::Event(event)
+            if matches!(event.kind, line::EventKind::Mark("the case begins" | "the case ends")) =>
+        {
+            Some(event.task.name)
+        }
+        _ => None,
+    });
+    marked.next_back().filter(|name| *name != "<...>")
+}
+
+/// The start of a series' first sample, in ns of the trace's clock.
+fn origin(record: &str, series: &str) -> Option<f64> {
+    record.lines().skip(1).take_while(|line| line.starts_with('#')).find_map(|line| {
+        let (name, at) = line.strip_prefix("# ")?.rsplit_once(" starts at ")?;
+        at.strip_suffix(" ns").filter(|_| name == series)?.parse().ok()
+    })
+}
+
+/// A start and an end, in ns.
+pub(super) type Span = (f64, f64);
+
+/// A duration and its uncertainty, in ns.
+#[derive(Clone, Copy, Default)]
+struct Took {
+    ns: f64,
+    doubt: f64,
+}
+
+/// The mean duration of each task and interrupt within the spans.
+fn mean<'a>(ran: &Ran<'a>, spans: impl IntoIterator<Item = Span>) -> BTreeMap<Occupant<'a>, Took> {
+    let (mut all, mut count) = (BTreeMap::<Occupant<'_>, Took>::new(), 0.0);
+    for (from, to) in spans {
+        count += 1.0;
+        for piece in ran.within((from, to)) {
+            let took = all.entry(piece.occupant).or_default();
+            took.ns += to.min(piece.end as f64) - from.max(piece.start as f64);
+            took.doubt += DOUBT;
+        }
+    }
+    all.values_mut()
+        .for_each(|took| *took = Took { ns: took.ns / count, doubt: took.doubt / count });
+    all
+}
+
+/// An occupant of the processor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Occupant<'a> {
+    Task(&'a str),
+    Interrupt(&'a str),
+    SoftInterrupt(&'a str),
+}
+
+impl Occupant<'_> {
+    fn name(&self) -> String {
+        match self {
+            Self::Task(name) => printable(name),
+            Self::Interrupt(name) => format!("the interrupt {}", printable(name)),
+            Self::SoftInterrupt(name) => format!("the soft interrupt {}", printable(name)),
+        }
+    }
+}
+
+/// A stretch in which something ran, in ns.
+pub(super) struct Piece<'a> {
+    pub occupant: Occupant<'a>,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// The tasks and interrupts that ran on a processor, except the case's own tasks and idling.
+#[derive(Default)]
+pub(super) struct Ran<'a> {
+    /// The pieces of tasks, interrupts and soft interrupts; pieces of one kind do not overlap.
+    pieces: [Vec<Piece<'a>>; 3],
+    /// The stretches of the case's own tasks, each with the task's number.
+    own: Vec<(u32, Span)>,
+    /// For each kind, the open piece and its start.
+    open: [Option<(Occupant<'a>, u64)>; 3],
+    /// The number of the running task.
+    id: Option<u32>,
+    /// The numbers of the tasks of `pieces`.
+    ids: Vec<u32>,
+    /// The times of the first and of the latest event.
+    known: Option<(u64, u64)>,
+    /// The stretches in which events are missing.
+    gaps: Vec<(u64, u64)>,
+    is_lost: bool,
+}
+
+impl<'a> Ran<'a> {
+    /// Reads a record; `None` if the record does not show which tasks belong to the case.
+    pub fn read(record: &'a str, cpu: u32) -> Option<Self> {
+        let own = own(record)?;
+        let mut ran = Self::default();
+        for line in record.lines() {
+            match line::read(line) {
+                Line::Event(event) if event.cpu == cpu => ran.take(&event),
+                Line::Lost { cpu: lost, .. } => ran.is_lost |= lost == cpu,
+                _ => {}
+            }
+        }
+        (0..ran.open.len()).for_each(|sort| ran.end(sort));
+        let is_own = |piece: &Piece<'_>| piece.occupant == Occupant::Task(own);
+        let ids = ran.ids.iter().zip(&ran.pieces[0]).filter(|(_, piece)| is_own(piece));
+        ran.own = ids.map(|(id, piece)| (*id, (piece.start as f64, piece.end as f64))).collect();
+        ran.pieces[0].retain(|piece| !is_own(piece));
+        Some(ran)
+    }
+
+    fn take(&mut self, event: &line::Event<'a>) {
+        let (_, before) = *self.known.get_or_insert((event.at, event.at));
+        // The record sometimes lacks the event of a switch to another task.
+        if self.is_lost || self.id.is_some_and(|id| id != event.task.id) {
+            self.gaps.push((before, event.at));
+            (self.is_lost, self.id, self.open) = (false, None, [None; 3]);
+        }
+        self.known = self.known.map(|(first, last)| (first, last.max(event.at)));
+        if self.id.is_none() {
+            self.run(event.task);
+        }
+        match event.kind {
+            line::EventKind::Switch { after, .. } => {
+                self.end(0);
+                self.run(after);
+            }
+            line::EventKind::Enter { name, is_soft: false } => {
+                self.begin(1, Occupant::Interrupt(name))
+            }
+            line::EventKind::Enter { name, is_soft: true } => {
+                self.begin(2, Occupant::SoftInterrupt(name))
+            }
+            line::EventKind::Leave { is_soft } => self.end(1 + usize::from(is_soft)),
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, task: line::Task<'a>) {
+        self.id = Some(task.id);
+        if task.id != 0 {
+            self.begin(0, Occupant::Task(task.name));
+        }
+    }
+
+    fn begin(&mut self, sort: usize, occupant: Occupant<'a>) {
+        self.open[sort] = self.known.map(|(_, now)| (occupant, now));
+    }
+
+    fn end(&mut self, sort: usize) {
+        if let Some(((occupant, start), (_, end))) = self.open[sort].take().zip(self.known) {
+            self.pieces[sort].push(Piece { occupant, start, end });
+            if sort == 0 {
+                self.ids.push(self.id.unwrap_or_default());
+            }
+        }
+    }
+
+    /// `true` if the record is complete throughout the span.
+    pub fn covers(&self, (from, to): Span) -> bool {
+        let is_within =
+            |(first, last): (u64, u64)| first as f64 + DOUBT <= from && to <= last as f64 - DOUBT;
+        let next = self.gaps.partition_point(|(_, end)| *end as f64 + DOUBT <= from);
+        self.known.is_some_and(is_within)
+            && self.gaps.get(next).is_none_or(|(start, _)| to <= *start as f64 - DOUBT)
+    }
+
+    /// The number of the case's task that runs at a time, to within the precision of the record.
+    pub fn own_at(&self, at: f64) -> Option<u32> {
+        let next = self.own.partition_point(|(_, (_, end))| *end + DOUBT < at);
+        self.own.get(next).filter(|(_, (start, _))| *start <= at + DOUBT).map(|(id, _)| *id)
+    }
+
+    /// The stretches within a span of the case's tasks, without the task with the number `id`.
+    pub fn others_of_own(&self, id: Option<u32>, (from, to): Span) -> impl Iterator<Item = Span> {
+        let next = self.own.partition_point(|(_, (_, end))| *end <= from);
+        let within = self.own[next..].iter().take_while(move |(_, (start, _))| *start < to);
+        within.filter(move |(other, _)| Some(*other) != id).map(|(_, span)| *span)
+    }
+
+    pub fn within(&self, (from, to): Span) -> impl Iterator<Item = &Piece<'a>> {
+        self.pieces.iter().flat_map(move |pieces| {
+            let next = pieces.partition_point(|piece| piece.end as f64 <= from);
+            pieces[next..].iter().take_while(move |piece| (piece.start as f64) < to)
+        })
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::{super::window::tests::case_of, *};
+
+    /// A record of processor 1: the case's tasks take turns, and another task runs in between
+    /// during the second sample.
+    pub const RECORD: &str = "# tracer: nop
+#
+# wakeup starts at 5000100000 ns
+     chronoscope-7  [000] ..... 5.000000: tracing_mark_write: the case begins
+     chronoscope-7  [001] d..2. 5.000050: sched_switch: prev_comm=chronoscope prev_pid=7 prev_prio=1 prev_state=S ==> next_comm=chronoscope next_pid=8 next_prio=1
+     chronoscope-8  [001] d.h2. 5.000105: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000108: local_timer_exit: vector=236
+     chronoscope-8  [001] d.h2. 5.000210: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000213: local_timer_exit: vector=236
+     chronoscope-8  [001] d..2. 5.000220: sched_switch: prev_comm=chronoscope prev_pid=8 prev_prio=1 prev_state=R ==> next_comm=kworker/1:2 next_pid=9 next_prio=1
+     kworker/1:2-9  [001] d.h2. 5.000225: irq_handler_entry: irq=25 name=a disk
+     kworker/1:2-9  [001] d.h2. 5.000231: irq_handler_exit: irq=25 ret=handled
+     kworker/1:2-9  [001] d..2. 5.000240: sched_switch: prev_comm=kworker/1:2 prev_pid=9 prev_prio=1 prev_state=S ==> next_comm=chronoscope next_pid=8 next_prio=1
+     chronoscope-8  [001] d.h2. 5.000310: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000313: local_timer_exit: vector=236
+     chronoscope-8  [001] d.h2. 5.000410: local_timer_entry: vector=236
+     chronoscope-8  [001] d.h2. 5.000413: local_timer_exit: vector=236
+     chronoscope-8  [001] ..... 5.000500: tracing_mark_write: the case ends
+";
+
+    pub fn case(record: &str) -> CaseResult {
+        // The second sample is from 200 µs to 250 µs, the others take 20 µs.
+        let mut case = case_of(&[&[(0.0, 20e3), (100e3, 50e3), (200e3, 20e3), (300e3, 20e3)]]);
+        case.attachments.insert("trace".into(), record.to_owned());
+        case.parameters.insert("cpu".into(), "1".into());
+        case
+    }
+
+    fn sentence_on(case: &CaseResult) -> Option<String> {
+        sentence(
+            case,
+            &case.series[0],
+            &RepetitionSamples::with_worst(case, &case.series[0]).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_ran_only_then_is_named() {
+        assert_eq!(
+            sentence_on(&case(RECORD)).unwrap(),
+            "While the worst was taken, processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean \
+             sample."
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let mut elsewhere = case(RECORD);
+        elsewhere.parameters.insert("cpu".into(), "0".into());
+        let mut anywhere = case(RECORD);
+        anywhere.parameters.insert("cpu".into(), "any".into());
+        // Of two repetitions, each with a worst sample of its own, one has no record.
+        let both = [&[(0.0, 1.0)][..], &[(0.0, 2.0)][..]];
+        let mut one_is_missing =
+            CaseResult { attachments: case(RECORD).attachments, ..case_of(&both) };
+        one_is_missing.parameters.insert("cpu".into(), "1".into());
+        let without = |words: &str| case(&RECORD.replace(words, "#"));
+        let lost = case(&RECORD.replace(
+            "     kworker/1:2-9  [001] d..2.",
+            "CPU:1 [LOST 12 EVENTS]\n kworker/1:2-9 [001] d..2.",
+        ));
+        let cut = case(&RECORD[..RECORD.find("5.000220").unwrap()]);
+        let no_switch = case(
+            &RECORD.replace("next_comm=kworker/1:2 next_pid=9", "next_comm=chronoscope next_pid=8"),
+        );
+        let quiet =
+            case(&RECORD.replace("kworker/1:2", "chronoscope").replace("irq_handler", "other"));
+        for case in [
+            &one_is_missing,
+            &elsewhere,
+            &anywhere,
+            &without("# wakeup starts at"),
+            &lost,
+            &cut,
+            &no_switch,
+            &quiet,
+        ] {
+            assert_eq!(sentence_on(case), None);
+        }
+    }
+}

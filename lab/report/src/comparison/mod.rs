@@ -1,0 +1,616 @@
+//! Compares two runs, case by case and statistic by statistic; `docs/compare.md` gives the rules.
+//!
+//! [`statistics::compare`](chronoscope_statistics::compare()) judges figures. This module decides
+//! which figures may be compared: it settles cases without evidence and different clocks itself,
+//! and makes a finding inconclusive if it depends on the speed or the conditions of the machines.
+
+mod doubt;
+mod finding;
+mod history;
+mod matching;
+mod sentence;
+mod shift;
+
+use anyhow::Result;
+use serde::{Serialize, Serializer};
+
+pub(crate) use self::matching::{has_several_targets, label};
+pub use self::{
+    doubt::conditions,
+    finding::Finding,
+    history::{BetweenRuns, History},
+    matching::{Pair, Pairing, match_cases},
+    sentence::{in_a_word, up_to},
+    shift::{InBand, Shift},
+};
+use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
+pub use chronoscope_run::{
+    compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
+};
+use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
+use chronoscope_units::OneLine;
+
+/// The version of the JSON of a comparison.
+pub const SCHEMA: u32 = 2;
+
+/// The natural logarithm of a ratio of reference loops below which they count as equal: their
+/// scatter on a quiet machine.
+const STEADY: f64 = 0.01;
+
+/// A comparison of two runs; serializes as the JSON of `compare`.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    pub schema: u32,
+    pub a: Side,
+    pub b: Side,
+    /// A and B took turns; otherwise all of A ran before all of B.
+    pub interleaved: bool,
+    /// The smallest growth that matters: 0.05 is 5 %.
+    pub threshold: f64,
+    /// A regression that is not excluded is inconclusive.
+    pub strict: bool,
+    pub verdict: Status,
+    /// The worst finding.
+    pub finding: Finding,
+    /// The answer in one line.
+    pub answer: String,
+    pub lines: Vec<Line>,
+    pub only_in_a: Vec<String>,
+    pub only_in_b: Vec<String>,
+    /// Remarks about the comparison as a whole, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Comparison {
+    /// A comparison whose verdict and answer are still to be [concluded](Self::concluded).
+    pub fn new([a, b]: [Side; 2], options: &CompareOptions<'_>, lines: Vec<Line>) -> Self {
+        Self {
+            schema: SCHEMA,
+            a,
+            b,
+            interleaved: options.interleaved,
+            threshold: options.threshold,
+            strict: false,
+            verdict: Status::Inconclusive,
+            finding: Finding::Inconclusive,
+            answer: String::new(),
+            lines,
+            only_in_a: Vec::new(),
+            only_in_b: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The comparison with its verdict and its answer.
+    pub fn concluded(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self.finding = whole(&self.lines, &self.only_in_a);
+        self.verdict = self.finding.status(strict);
+        self.answer = sentence::answer(&self);
+        self
+    }
+
+    /// The words of the verdict. A regression that is not excluded is no pass.
+    pub fn words(&self) -> &'static str {
+        match self.finding {
+            Finding::NoRegressionShown if !self.strict => Finding::NoRegressionShown.words(),
+            _ => self.verdict.words(),
+        }
+    }
+}
+
+/// A side of a comparison: a run.
+#[derive(Debug, Serialize)]
+pub struct Side {
+    /// The run's or variant's name on the command line: `last-1`, `linux@host,pad=300`.
+    pub name: OneLine,
+    pub context: Context,
+}
+
+/// A series of a case, on both sides; or a case none of whose series is compared.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// The case's key in a store.
+    #[serde(skip)]
+    pub key: String,
+    pub experiment: String,
+    pub case: String,
+    pub series: String,
+    /// The unit of the figures; `None`, an empty word in JSON, if no series is compared.
+    #[serde(serialize_with = "unit_name")]
+    pub unit: Option<Unit>,
+    /// The nominal part of the duration, which the values exclude.
+    pub nominal: f64,
+    pub finding: Finding,
+    /// The finding with all judged statistics; empty without any.
+    pub sentence: String,
+    /// The reasons for the finding, one sentence each.
+    pub reasons: Vec<String>,
+    /// The figures of the first judged statistic: the median, unless others were named.
+    pub figures: Option<Figures>,
+    /// The judged statistics.
+    pub statistics: Vec<StatisticLine>,
+    /// The reference loop's duration during B divided by its duration during A.
+    pub reference: Option<f64>,
+    /// The samples of the shortest repetition of both sides; `None` without figures.
+    #[serde(skip)]
+    pub samples: Option<u64>,
+    /// The ratio of both distributions; `None` if the series have none.
+    #[serde(skip)]
+    pub shift: Option<Shift>,
+}
+
+impl Line {
+    /// The unit's name; empty where no series is compared.
+    pub fn unit_name(&self) -> &'static str {
+        self.unit.map_or("", Unit::name)
+    }
+
+    /// Experiment, case and series.
+    pub fn name(&self) -> String {
+        let words = [&self.experiment, &self.case, &self.series].map(String::as_str);
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Experiment and case, and the series where its name is not the experiment's.
+    pub fn title(&self) -> String {
+        let series = if self.series == self.experiment { "" } else { &self.series };
+        let words = [self.experiment.as_str(), &self.case, series];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn conclude(&mut self, pairs: bool) {
+        if let Some(first) = self.statistics.first() {
+            self.figures = Some(first.figures);
+        }
+        self.sentence = sentence::of_line(&self.statistics, self.finding, pairs);
+    }
+}
+
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn unit_name<S: Serializer>(unit: &Option<Unit>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(unit.map_or("", Unit::name))
+}
+
+/// A judged statistic of a series.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatisticLine {
+    /// Its name, as `p99`.
+    pub statistic: &'static str,
+    /// Its place in a distribution, for sentences.
+    #[serde(skip)]
+    pub at: &'static str,
+    pub finding: Finding,
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// The growth of B over A that cannot be excluded: 0.12 is 12 %.
+    pub at_most: Option<f64>,
+    /// The number of repetitions of each side that would settle an open statistic.
+    pub settled_by: Option<usize>,
+    /// The scatter between runs in the interval; `None` if the sides took turns.
+    pub between_runs: Option<BetweenRuns>,
+    #[serde(skip)]
+    pub threshold: f64,
+}
+
+/// The figures of a [`statistics::Comparison`]. `a` and `b` are the values of a typical repetition.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Figures {
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    pub ratio: Option<f64>,
+    pub interval: Option<statistics::Interval>,
+    pub test: statistics::Test,
+    pub p: Option<f64>,
+    pub p_holm: Option<f64>,
+    pub noise_floor: Option<f64>,
+}
+
+/// The options of a comparison.
+#[derive(Clone, Copy)]
+pub struct CompareOptions<'a> {
+    /// A and B took turns. Otherwise the variance between runs widens the intervals of times.
+    pub interleaved: bool,
+    /// The smallest growth that matters: 0.05 is 5 %.
+    pub threshold: f64,
+    /// The statistics to judge; if none is named, those that the case's study names.
+    pub judge: &'a StatisticChoice,
+    /// Earlier runs on the machine.
+    pub history: &'a History,
+    /// The conditions of stored runs that differ, one sentence each.
+    pub conditions: &'a [String],
+    /// The number of this look at a comparison that goes on, from 1.
+    pub look: Option<usize>,
+    pub in_turn: InTurn<'a>,
+}
+
+/// Returns the command that measures two cases in turn, or `None` if one is not of this version.
+pub type InTurn<'a> = &'a dyn Fn(&CaseResult, &CaseResult) -> Option<String>;
+
+/// Compares all cases, as one family.
+pub fn compare(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Line> {
+    compare_each(pairs, options).into_iter().flatten().collect()
+}
+
+/// Compares all cases, as one family. Returns the lines of each pair.
+pub fn compare_each(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Vec<Line>> {
+    let prepared: Vec<Vec<Prepared>> = pairs.iter().map(|pair| prepare(pair, options)).collect();
+    let counts: Vec<usize> = prepared.iter().map(Vec::len).collect();
+    let mut lines: Vec<Prepared> = prepared.into_iter().flatten().collect();
+    let measured = judge(&lines, options, |_| 1.0);
+    // Scales A to the speed of B's machine. Interleaved runs shared their machine's speed, and
+    // counts do not depend on it.
+    let drifted = |line: &Line| {
+        line.reference.filter(|ratio| {
+            !options.interleaved && line.unit == Some(Unit::Nanoseconds) && !steady(*ratio)
+        })
+    };
+    let adjusted = judge(&lines, options, |line| drifted(line).unwrap_or(1.0));
+    for (line, (measured, adjusted)) in lines.iter_mut().zip(measured.iter().zip(&adjusted)) {
+        line.conclude(measured, adjusted, options);
+    }
+    let mut lines = lines.into_iter().map(|prepared| prepared.line);
+    counts.into_iter().map(|count| lines.by_ref().take(count).collect()).collect()
+}
+
+/// The finding on a whole: the worst of its lines. A case that only A has was not measured again.
+pub fn whole(lines: &[Line], only_in_a: &[String]) -> Finding {
+    let worst = lines.iter().map(|line| line.finding).max();
+    match worst {
+        Some(shown @ (Finding::Mixed | Finding::Regression)) => shown,
+        Some(worst) if only_in_a.is_empty() => worst,
+        _ => Finding::Inconclusive,
+    }
+}
+
+/// Returns whether the ratio of two reference loops means that the machines ran at one speed.
+pub fn steady(ratio: f64) -> bool {
+    ratio.ln().abs() < STEADY
+}
+
+/// A line whose verdict is still open, or was settled without figures.
+struct Prepared {
+    line: Line,
+    statistics: Vec<Values>,
+    exact: bool,
+    step: f64,
+    /// Conditions of this case alone that differ between stored runs.
+    conditions: Vec<String>,
+    /// The command that measures both cases in turn.
+    in_turn: Option<String>,
+}
+
+/// The repetitions of a statistic on both sides.
+struct Values {
+    statistic: &'static ComparedStatistic,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    between: Option<statistics::Between>,
+}
+
+/// The series of a case that are to be compared; or one line that says why there is none.
+fn prepare(pair: &Pair<'_>, options: &CompareOptions<'_>) -> Vec<Prepared> {
+    let (a, b) = (pair.a, pair.b);
+    if let Some((finding, reasons)) = settled(a, b) {
+        return vec![Prepared::settled(pair, "", finding, reasons)];
+    }
+    let mut lines: Vec<Prepared> = a
+        .measured()
+        .map(|series| match b.measured().find(|other| other.name == series.name) {
+            Some(other) => with_figures(pair, series, other, options),
+            None => Prepared::settled(
+                pair,
+                &series.name,
+                Finding::Inconclusive,
+                vec!["only A has it".to_owned()],
+            ),
+        })
+        .collect();
+    let new = b.measured().filter(|series| a.measured().all(|other| other.name != series.name));
+    let only_b = |series: &SeriesResult| vec![format!("only B has `{}`", series.name)];
+    lines.extend(new.map(|series| {
+        Prepared::settled(pair, &series.name, Finding::Inconclusive, only_b(series))
+    }));
+    lines
+}
+
+/// Returns the finding and its reasons where figures cannot be compared: a side was not set up, is
+/// inconclusive or not offered, or the clocks differ.
+fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
+    let sides = [("A", a), ("B", b)];
+    for (status, finding) in [
+        (Status::Error, Finding::Inconclusive),
+        (Status::Inconclusive, Finding::Inconclusive),
+        (Status::NotOffered, Finding::NotOffered),
+    ] {
+        let concerned = sides.iter().filter(|(_, case)| case.verdict.status == status);
+        let told = concerned.flat_map(|(side, case)| {
+            let reasons =
+                case.verdict.reasons.iter().map(move |reason| format!("{side}: {reason}"));
+            reasons.chain(
+                case.verdict.reasons.is_empty().then(|| format!("{side}: {}", status.words())),
+            )
+        });
+        let reasons: Vec<String> = told.collect();
+        if !reasons.is_empty() {
+            return Some((finding, reasons));
+        }
+    }
+    let domain =
+        |case: &CaseResult| case.clock.as_ref().map_or("no clock", |clock| clock.domain.name());
+    let (a_domain, b_domain) = (domain(a), domain(b));
+    (a_domain != b_domain).then(|| {
+        let reason =
+            format!("A is told in {a_domain} and B in {b_domain}: such clocks are not ranked against each other");
+        (Finding::Inconclusive, vec![reason])
+    })
+}
+
+/// The statistics that the user names for a pair; by default, the statistics that B's study names,
+/// or else A's study.
+///
+/// # Errors
+/// A run of another version names a statistic that is unknown here.
+fn named(pair: &Pair<'_>, options: &CompareOptions<'_>) -> Result<StatisticChoice> {
+    let of_studies =
+        StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
+    Ok(options.judge.or(of_studies))
+}
+
+fn with_figures(
+    pair: &Pair<'_>,
+    a: &SeriesResult,
+    b: &SeriesResult,
+    options: &CompareOptions<'_>,
+) -> Prepared {
+    let unsettled =
+        |reason: String| Prepared::settled(pair, &a.name, Finding::Inconclusive, vec![reason]);
+    if a.unit != b.unit {
+        return unsettled(format!("A is in {} and B in {}", a.unit, b.unit));
+    }
+    let exact = pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall);
+    let is_time = a.unit == Unit::Nanoseconds;
+    let mut statistics = Vec::new();
+    let judge = match named(pair, options) {
+        Ok(judge) => judge,
+        Err(error) => return unsettled(error.to_string()),
+    };
+    let named = judge.chosen();
+    for statistic in COMPARED_STATISTICS {
+        let wanted = match named {
+            [] => statistic.is_usual(exact),
+            _ => named.iter().any(|one| one.name == statistic.name),
+        };
+        if !wanted {
+            continue;
+        }
+        let [of_a, of_b] = [a, b].map(|series| statistic.values(&series.by_repetition));
+        match (of_a, of_b) {
+            (Some(a_values), Some(b_values)) => statistics.push(Values {
+                statistic,
+                a: if exact { statistic.exact(&a_values) } else { a_values },
+                b: if exact { statistic.exact(&b_values) } else { b_values },
+                between: (is_time && !exact && !options.interleaved)
+                    .then(|| options.history.between(pair.a, pair.b, b, statistic)),
+            }),
+            // Without a name, a statistic is judged where every repetition supports it.
+            _ if named.is_empty() => {}
+            (of_a, _) => {
+                let side = if of_a.is_none() { "A" } else { "B" };
+                return unsettled(format!(
+                    "a repetition of {side} has no {}: it needs more samples (--set loops=…)",
+                    statistic.name
+                ));
+            }
+        }
+    }
+    if statistics.is_empty() {
+        let (a, b) = (a.by_repetition.len(), b.by_repetition.len());
+        return unsettled(Reason::TooFewRepetitions { a, b }.to_string());
+    }
+    let mut conditions = Vec::new();
+    if is_time && !exact && !options.interleaved {
+        conditions.extend_from_slice(options.conditions);
+        conditions.extend(doubt::steal(pair.a, pair.b));
+    }
+    Prepared {
+        exact,
+        step: step(pair.a, a).max(step(pair.b, b)),
+        statistics,
+        conditions,
+        in_turn: (options.in_turn)(pair.a, pair.b),
+        line: Line {
+            series: a.name.to_string(),
+            unit: Some(a.unit),
+            nominal: a.nominal,
+            reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
+            samples: [a, b]
+                .into_iter()
+                .flat_map(|side| &side.by_repetition)
+                .map(|one| one.count)
+                .min(),
+            shift: Shift::between(a, b, exact),
+            ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
+        },
+    }
+}
+
+impl Prepared {
+    fn settled(pair: &Pair<'_>, series: &str, finding: Finding, reasons: Vec<String>) -> Self {
+        let line = Line {
+            key: pair.b.key(),
+            experiment: pair.b.experiment.to_string(),
+            case: pair.label.clone(),
+            series: series.to_owned(),
+            unit: None,
+            nominal: 0.0,
+            finding,
+            sentence: String::new(),
+            reasons,
+            figures: None,
+            statistics: Vec::new(),
+            reference: None,
+            samples: None,
+            shift: None,
+        };
+        Self {
+            line,
+            statistics: Vec::new(),
+            exact: false,
+            step: 0.0,
+            conditions: Vec::new(),
+            in_turn: None,
+        }
+    }
+
+    /// Concludes a line with statistics: as measured, as if A's machine had run at B's speed, and
+    /// under the conditions that differ.
+    fn conclude(
+        &mut self,
+        measured: &[statistics::Comparison],
+        adjusted: &[statistics::Comparison],
+        options: &CompareOptions<'_>,
+    ) {
+        if self.statistics.is_empty() {
+            return;
+        }
+        let apart = self.line.reference.filter(|ratio| !steady(*ratio));
+        let mut conditions = self.conditions.clone();
+        let mut verdicts = Vec::new();
+        for (values, (measured, adjusted)) in
+            self.statistics.iter().zip(measured.iter().zip(adjusted))
+        {
+            let verdict = agreed(measured.verdict, adjusted.verdict);
+            if let (true, Some(ratio)) = (differ(measured.verdict, adjusted.verdict), apart) {
+                let told = at_another_speed(ratio, values.statistic, adjusted.verdict);
+                conditions.extend((!conditions.contains(&told)).then_some(told));
+            }
+            let verdict = if self.conditions.is_empty() { verdict } else { verdict.doubted() };
+            verdicts.push(verdict);
+            self.line.statistics.push(statistic_line(values, measured, verdict, options.threshold));
+        }
+        let Some(verdict) = Verdict::together(verdicts.iter().copied()) else { return };
+        self.line.finding = verdict.into();
+        for verdict in verdicts {
+            if let Verdict::Inconclusive(reason) = verdict
+                && reason != Reason::InDoubt
+                && !self.line.reasons.contains(&reason.to_string())
+            {
+                self.line.reasons.push(reason.to_string());
+            }
+        }
+        if self.line.finding <= Finding::Pass {
+            self.line.reasons.extend(conditions);
+        } else if !conditions.is_empty() {
+            self.line.reasons.push(format!("in doubt: {}", conditions.join("; ")));
+            let command = self.in_turn.iter().map(|command| format!("in turn decides: {command}"));
+            self.line.reasons.extend(command);
+        }
+        self.line.conclude(options.interleaved);
+    }
+}
+
+/// Merges the verdict on the measured values with the verdict at equal speed of the machines. A
+/// regression that only one of them has is in doubt.
+fn agreed(measured: Verdict, adjusted: Verdict) -> Verdict {
+    let is_slower = |verdict: Verdict| verdict == Verdict::Regression;
+    let harmless = |verdict: Verdict| matches!(verdict, Verdict::Pass | Verdict::Improvement);
+    match (measured, adjusted) {
+        (measured, adjusted) if measured == adjusted => measured,
+        (Verdict::Inconclusive(_), _) => measured,
+        _ if is_slower(measured) || is_slower(adjusted) => Verdict::Regression.doubted(),
+        _ if harmless(measured) && harmless(adjusted) => Verdict::Pass,
+        _ => Verdict::Open,
+    }
+}
+
+/// Returns whether a change is found at one of two speeds only.
+fn differ(measured: Verdict, adjusted: Verdict) -> bool {
+    let is_change =
+        |verdict: Verdict| matches!(verdict, Verdict::Regression | Verdict::Improvement);
+    measured != adjusted && (is_change(measured) || is_change(adjusted))
+}
+
+fn at_another_speed(ratio: f64, statistic: &ComparedStatistic, adjusted: Verdict) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let direction = if percent > 0.0 { "longer" } else { "shorter" };
+    format!(
+        "the reference loop took {:.1} % {direction} beside B, so the machine ran at another speed; without that {} \
+         would be: {}",
+        percent.abs(),
+        statistic.name,
+        Finding::from(adjusted).words()
+    )
+}
+
+fn statistic_line(
+    values: &Values,
+    measured: &statistics::Comparison,
+    verdict: Verdict,
+    threshold: f64,
+) -> StatisticLine {
+    let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } =
+        *measured;
+    StatisticLine {
+        statistic: values.statistic.name,
+        at: values.statistic.at,
+        finding: verdict.into(),
+        figures: Figures { a, b, ratio, interval, test, p, p_holm, noise_floor },
+        at_most: measured.at_most,
+        settled_by: measured.settled_by,
+        between_runs: values.between.map(BetweenRuns::from),
+        threshold,
+    }
+}
+
+/// The clock's step in the unit of the values. Counts have none.
+pub(crate) fn step(case: &CaseResult, series: &SeriesResult) -> f64 {
+    match &case.clock {
+        Some(clock) if series.unit == Unit::Nanoseconds => {
+            clock.resolution as f64 * 1e9 / clock.hertz as f64 / series.per
+        }
+        _ => 0.0,
+    }
+}
+
+/// The geometric mean of the reference loop's durations before and after the case.
+pub(crate) fn reference(case: &CaseResult) -> Option<f64> {
+    let [before, after] =
+        ["before", "after"].map(|when| case.figure(&format!("reference loop {when}")));
+    Some((before?.value * after?.value).sqrt()).filter(|mean| mean.is_finite() && *mean > 0.0)
+}
+
+/// Judges all statistics of all lines as one family. Returns the results of each line.
+fn judge(
+    lines: &[Prepared],
+    options: &CompareOptions<'_>,
+    speed: impl Fn(&Line) -> f64,
+) -> Vec<Vec<statistics::Comparison>> {
+    let all = || lines.iter().flat_map(|line| line.statistics.iter().map(move |one| (line, one)));
+    // All the same: nothing to test. A few repetitions, or the repetitions of two runs, can agree by
+    // accident; a scatter between runs leaves only zeros as they are.
+    let alike = |a: &[f64], one: &Values| {
+        let shortest = a.len().min(one.b.len());
+        let all_same = a.iter().chain(&one.b).all(|value| a.first() == Some(value));
+        let can_scatter = one.between.is_some() && one.b.iter().any(|value| *value != 0.0);
+        shortest >= FEWEST_REPETITIONS && !can_scatter && all_same
+    };
+    let scaled: Vec<Vec<f64>> = all()
+        .map(|(line, one)| one.a.iter().map(|value| value * speed(&line.line)).collect())
+        .collect();
+    let cases = all().zip(&scaled).map(|((line, one), a)| statistics::Case {
+        a,
+        b: &one.b,
+        interleaved: options.interleaved,
+        exact: line.exact || alike(a, one),
+        step: line.step,
+        between: one.between,
+    });
+    let rules = Rules { threshold: options.threshold, look: options.look };
+    let mut results = statistics::compare(&cases.collect::<Vec<_>>(), &rules).into_iter();
+    lines.iter().map(|line| results.by_ref().take(line.statistics.len()).collect()).collect()
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,177 @@
+//! Findings as sentences.
+
+use super::{Comparison, Finding, Line, StatisticLine};
+use chronoscope_units::digits;
+
+/// The finding on a series, with all its statistics: `slower at the median (× 1.15), 42 × shorter
+/// at p99: mixed`. Empty without statistics. `pairs` says that repetitions are pairs.
+pub fn of_line(statistics: &[StatisticLine], finding: Finding, pairs: bool) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut before = None;
+    for statistic in statistics {
+        let statement = Statement::new(statistic);
+        parts.push(statement.text(statistic.at, before == Some(statement.words())));
+        before = Some(statement.words());
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    let sentence = format!("{}: {}", parts.join(", "), finding.words());
+    match finding {
+        Finding::NoRegressionShown => format!("{sentence}{}", settled_by(statistics, pairs)),
+        _ => sentence,
+    }
+}
+
+/// The number of repetitions that would settle all open statistics of a series, as a clause.
+fn settled_by(statistics: &[StatisticLine], pairs: bool) -> String {
+    let open = statistics.iter().filter(|one| one.finding == Finding::NoRegressionShown);
+    let numbers: Option<Vec<usize>> = open.map(|one| one.settled_by).collect();
+    let what = if pairs { "pairs" } else { "repetitions of each side" };
+    match numbers.and_then(|numbers| numbers.into_iter().max()) {
+        Some(number) => format!("; {number} {what} would settle it"),
+        None => format!("; no number of {what} would settle it"),
+    }
+}
+
+/// A statement on a statistic.
+#[derive(Clone, Copy)]
+enum Statement {
+    /// B is slower or faster by less than the factor 2; the ratio.
+    Slower(f64),
+    Faster(f64),
+    /// B is longer or shorter by this factor.
+    Longer(f64),
+    Shorter(f64),
+    /// Longer than nothing.
+    FromZero,
+    Same,
+    NotSlower,
+    /// The growth that cannot be excluded.
+    Open(Option<f64>),
+    Inconclusive,
+}
+
+impl Statement {
+    fn new(statistic: &StatisticLine) -> Self {
+        let ratio = statistic.figures.ratio;
+        let is_equal = || {
+            let interval = statistic.figures.interval;
+            interval.is_none_or(|ends| ends.low >= 1.0 / (1.0 + statistic.threshold))
+        };
+        match (statistic.finding, ratio) {
+            (Finding::Regression, Some(ratio)) if ratio >= 2.0 => Self::Longer(ratio),
+            (Finding::Regression, Some(ratio)) => Self::Slower(ratio),
+            (Finding::Regression, None) => Self::FromZero,
+            (Finding::Improvement, Some(ratio)) if ratio <= 0.5 => Self::Shorter(1.0 / ratio),
+            (Finding::Improvement, ratio) => Self::Faster(ratio.unwrap_or_default()),
+            (Finding::Pass, _) if is_equal() => Self::Same,
+            (Finding::Pass, _) => Self::NotSlower,
+            (Finding::NoRegressionShown, _) => Self::Open(statistic.at_most),
+            _ => Self::Inconclusive,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Slower(_) => "slower",
+            Self::Faster(_) => "faster",
+            Self::Longer(_) => "longer",
+            Self::Shorter(_) => "shorter",
+            Self::FromZero => "longer than 0",
+            Self::Same => "same",
+            Self::NotSlower => "not slower",
+            Self::Open(_) => "open",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// The statement at a place of the distribution. `again` leaves out words that the statement
+    /// before it has.
+    fn text(self, at: &str, again: bool) -> String {
+        let words = if again { String::new() } else { format!("{} ", self.words()) };
+        match self {
+            Self::Slower(ratio) | Self::Faster(ratio) => format!("{words}{at} (× {ratio:.2})"),
+            Self::Longer(factor) | Self::Shorter(factor) => {
+                format!("{} × {words}{at}", times(factor))
+            }
+            Self::Open(Some(share)) => format!("{at} {} cannot be excluded", up_to(share)),
+            Self::Open(None) => format!("{at} nothing can be excluded"),
+            Self::FromZero | Self::Same | Self::NotSlower | Self::Inconclusive => {
+                format!("{words}{at}")
+            }
+        }
+    }
+}
+
+/// The finding on a statistic in a word or two.
+pub fn in_a_word(statistic: &StatisticLine) -> &'static str {
+    match Statement::new(statistic) {
+        Statement::Same => "same",
+        Statement::NotSlower => "not slower",
+        _ => statistic.finding.words(),
+    }
+}
+
+fn times(factor: f64) -> String {
+    if factor < 10.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+}
+
+/// A growth that is not excluded, as `up to + 12 %`.
+pub fn up_to(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent < 10.0 => format!("up to + {percent:.1} %"),
+        percent if percent < 1000.0 => format!("up to + {percent:.0} %"),
+        _ => format!("up to × {}", digits((share + 1.0).round())),
+    }
+}
+
+/// The answer of a comparison in one line, for a title: the sentence of the only series, or the
+/// worst finding with its cases.
+pub fn answer(comparison: &Comparison) -> String {
+    let lines = &comparison.lines;
+    let missing = comparison.only_in_a.len();
+    if let ([only], 0) = (&lines[..], missing) {
+        let reason = only.reasons.first().map_or(String::new(), |reason| format!(": {reason}"));
+        return match only.sentence.is_empty() {
+            true => format!("{}{reason}", only.finding.words()),
+            false => only.sentence.clone(),
+        };
+    }
+    let of = |finding: Finding| lines.iter().filter(move |line| line.finding == finding);
+    let worst = comparison.finding;
+    let many = format!("{} of {} series", of(worst).count(), lines.len());
+    let first = || of(worst).next().map_or(String::new(), example);
+    match worst {
+        Finding::Pass | Finding::Improvement => {
+            let improved = of(Finding::Improvement).count();
+            let faster = if improved > 0 { format!("; {improved} faster") } else { String::new() };
+            let threshold = digits(comparison.threshold * 100.0);
+            format!(
+                "pass: none of {} series is slower by more than {threshold} %{faster}",
+                lines.len()
+            )
+        }
+        Finding::NotOffered => format!("not offered: {many}"),
+        Finding::NoRegressionShown => {
+            format!("no regression shown, and none excluded in {many}{}", first())
+        }
+        Finding::Inconclusive if of(worst).next().is_none() => match missing {
+            0 => "inconclusive: nothing was compared".to_owned(),
+            _ => format!("inconclusive: {missing} not measured in B"),
+        },
+        Finding::Inconclusive => format!("inconclusive: {many}{}", first()),
+        Finding::Mixed => format!("mixed: {many} are slower and faster{}", first()),
+        Finding::Regression => format!("regression: {many} are slower{}", first()),
+    }
+}
+
+/// A series with its sentence or reason, as an example after a count.
+fn example(line: &Line) -> String {
+    let name = line.name();
+    match (line.sentence.as_str(), line.reasons.first()) {
+        ("", None) => format!(": {name}"),
+        ("", Some(reason)) => format!(": {name}: {reason}"),
+        (sentence, _) => format!(": {name}: {sentence}"),
+    }
+}

@@ -1,0 +1,42 @@
+//! The reasons of a store's errors in PostgreSQL's words. The module knows nothing of the tables.
+
+use postgres::error::SqlState;
+
+use super::{super::session::StoreError, cause};
+use chronoscope_units::printable;
+
+/// Returns the server's or the client's error with the store's place and the remedy.
+pub fn explain(name: &str, error: &postgres::Error) -> StoreError {
+    let said = match error.as_db_error() {
+        Some(error) => printable(error.message()),
+        None => printable(&cause(error)),
+    };
+    let reason = match error.code() {
+        Some(&(SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION)) => {
+            format!("refuses its user ({said}): set PGPASSWORD, or name another user in --store")
+        }
+        Some(&SqlState::UNDEFINED_DATABASE) => {
+            format!("does not exist ({said}): create it with createdb, or name another in --store")
+        }
+        Some(&(SqlState::INSUFFICIENT_PRIVILEGE | SqlState::READ_ONLY_SQL_TRANSACTION)) => format!(
+            "refuses this ({said}): its owner grants the right (docs/many-machines.md), or name another store with --store"
+        ),
+        Some(&(SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED)) => {
+            format!("is held by another program ({said}): try again")
+        }
+        Some(&(SqlState::DISK_FULL | SqlState::OUT_OF_MEMORY)) => {
+            format!("has no room left ({said}): ask who keeps the server")
+        }
+        Some(&(SqlState::TOO_MANY_CONNECTIONS | SqlState::CANNOT_CONNECT_NOW)) => {
+            format!("takes no connection now ({said}): try again")
+        }
+        Some(&(SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN)) => {
+            format!("ended the connection ({said}): start the server, and try again")
+        }
+        Some(_) => format!("cannot be used ({said}): name another with --store"),
+        None => format!(
+            "cannot be reached ({said}): start the server, or name another store with --store"
+        ),
+    };
+    StoreError { place: name.to_owned(), reason }
+}

@@ -1,0 +1,378 @@
+//! Stores on PostgreSQL servers, in the schema `chronoscope` of a database.
+//!
+//! The client runs only inside the calls of a session: between them no thread of this program works
+//! for it, so that an open store disturbs no measurement.
+
+mod error;
+mod tls;
+
+use std::{
+    env,
+    error::Error as _,
+    sync::atomic::Ordering,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use bytes::BytesMut;
+use postgres::{
+    Client, Config,
+    config::{Host, SslMode},
+    types::{IsNull, ToSql, Type, to_sql_checked},
+};
+
+use self::error::explain;
+use super::{
+    place::Server,
+    schema::{Dialect, VERSION, migrations},
+    session::{Row, Session, StoreError, Value},
+};
+use chronoscope_base::signals;
+
+/// The longest wait for the server to accept a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The longest wait for a server's acknowledgement.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The settings of a session: the schema of its tables, and its longest waits for other sessions
+/// and for a statement.
+const SETTINGS: &str = "SET search_path = chronoscope, pg_catalog; SET lock_timeout = '10s';
+    SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'";
+
+/// The number of the lock under which the tables are made: `chro`.
+const LOCK: i64 = 0x6368_726f;
+
+/// The tables of version 0: the version itself.
+const FIRST: &str = "CREATE SCHEMA IF NOT EXISTS chronoscope;
+    CREATE TABLE chronoscope.version (number BIGINT NOT NULL);
+    INSERT INTO chronoscope.version VALUES (0)";
+
+/// The largest difference of two clocks, in seconds, without a remark.
+const CLOCKS: f64 = 60.0;
+
+/// An open connection.
+pub struct Postgres {
+    client: Client,
+    config: Config,
+    tls: tls::Make,
+    /// The store's URL without a password, for messages.
+    name: String,
+    /// `true` while a transaction is open, which a new connection would not have.
+    is_writing: bool,
+}
+
+impl Postgres {
+    /// Connects to a store; makes its tables first with `create`. `name` is the place in messages.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or the database is no store that this program knows.
+    pub fn open(server: &Server, name: &str, create: bool) -> Result<Self> {
+        let place = name.to_owned();
+        let (config, tls) = configured(server.url()).map_err(|error| StoreError {
+            place,
+            reason: format!("cannot be opened: {error:#}"),
+        })?;
+        let client = connect(&config, &tls, name)?;
+        let mut session = Self { client, config, tls, name: name.to_owned(), is_writing: false };
+        session.prepare(create)?;
+        Ok(session)
+    }
+
+    /// Makes the tables where they are missing, and migrates older ones.
+    fn prepare(&mut self, create: bool) -> Result<()> {
+        let name = self.name.clone();
+        match self.version()? {
+            None if !create => {
+                bail!("there is no store of runs at {name}: `chronoscope run` makes it")
+            }
+            Some(VERSION) => Ok(()),
+            Some(newer) if newer > VERSION => bail!(self.error(format!(
+                "has version {newer} and this program knows {VERSION}: use the chronoscope that wrote it, or name \
+                 another store with --store"
+            ))),
+            Some(_) | None => Ok(self.migrate()?),
+        }
+    }
+
+    /// The version of the tables; `None` without tables.
+    fn version(&mut self) -> Result<Option<i64>, StoreError> {
+        // Not by to_regclass: it may not see tables that another program made while this one waited
+        // for the lock.
+        let exists =
+            "SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                      WHERE nspname = 'chronoscope' AND relname = 'version'";
+        if self.rows(exists, &[])?.first().is_none_or(|row| row.int(0) == 0) {
+            return Ok(None);
+        }
+        let rows = self.rows("SELECT number FROM chronoscope.version", &[])?;
+        Ok(rows.first().map(|row| row.int(0)))
+    }
+
+    fn error(&self, reason: String) -> StoreError {
+        StoreError { place: self.name.clone(), reason }
+    }
+
+    fn migrate(&mut self) -> Result<(), StoreError> {
+        self.begin()?;
+        // Another program may be making the tables too.
+        self.batch(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
+        let version = match self.version()? {
+            Some(version) => version,
+            None => {
+                self.batch(FIRST)?;
+                0
+            }
+        };
+        if version < VERSION {
+            self.batch(&migrations(version, Dialect::Postgres))?;
+            self.batch(&format!("UPDATE version SET number = {VERSION}"))?;
+        }
+        self.commit()
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        let rows = self.client.query(&numbered(sql), &references(values));
+        let rows = rows.and_then(|rows| rows.iter().map(read).collect());
+        rows.map_err(|error| explain(&self.name, &error))
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.client.batch_execute(sql).map_err(|error| explain(&self.name, &error))
+    }
+}
+
+/// Returns the client's settings from a URL. `sslmode` decides whether the connection is encrypted;
+/// the certificate of an encrypted connection is always checked.
+fn configured(url: &str) -> Result<(Config, tls::Make)> {
+    let (url, trusted, mode) = without_tls(url);
+    let mut config: Config = url.parse().map_err(|error: postgres::Error| {
+        // The client's own text is `invalid connection string: …`.
+        anyhow!("its URL is not valid ({}): write postgres://USER@HOST/DATABASE", cause(&error))
+    })?;
+    if config.get_password().is_none()
+        && let Ok(password) = env::var("PGPASSWORD")
+    {
+        config.password(password);
+    }
+    config.application_name("chronoscope");
+    config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE);
+    config.keepalives_idle(SILENCE);
+    let is_near = config.get_hosts().iter().all(|host| match host {
+        Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
+        Host::Unix(_) => true,
+    });
+    let mode = match mode.as_deref() {
+        None if is_near && trusted.is_none() => SslMode::Disable,
+        None | Some("require" | "verify-ca" | "verify-full") => SslMode::Require,
+        Some("disable") => SslMode::Disable,
+        Some(mode) => bail!("`sslmode={mode}`: write require or disable"),
+    };
+    config.ssl_mode(mode);
+    let tls = if mode == SslMode::Disable { tls::Make::none() } else { tls::Make::new(trusted)? };
+    Ok((config, tls))
+}
+
+/// Splits a URL into the URL without the parameters of TLS, the file of trusted certificates, and
+/// the mode.
+fn without_tls(url: &str) -> (String, Option<String>, Option<String>) {
+    let Some((place, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
+    let (mut trusted, mut mode) = (None, None);
+    let others = query.split('&').filter(|parameter| match parameter.split_once('=') {
+        Some(("sslrootcert", file)) => {
+            trusted = Some(file.replace("%2F", "/"));
+            false
+        }
+        Some(("sslmode", word)) => {
+            mode = Some(word.to_owned());
+            false
+        }
+        _ => true,
+    });
+    let others: Vec<&str> = others.collect();
+    let url =
+        if others.is_empty() { place.to_owned() } else { format!("{place}?{}", others.join("&")) };
+    (url, trusted, mode)
+}
+
+fn connect(config: &Config, tls: &tls::Make, name: &str) -> Result<Client, StoreError> {
+    let mut client = config.connect(tls.clone()).map_err(|error| explain(name, &error))?;
+    client.batch_execute(SETTINGS).map_err(|error| explain(name, &error))?;
+    Ok(client)
+}
+
+/// Returns a statement with PostgreSQL's marks of values, `$1`. No statement has a `?` in a text.
+fn numbered(sql: &str) -> String {
+    sql.replace('?', "$")
+}
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(value) => value.to_sql(kind, out),
+            Self::Real(value) => value.to_sql(kind, out),
+            Self::Text(value) => value.to_sql(kind, out),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        [Type::INT8, Type::FLOAT8, Type::TEXT].contains(kind)
+    }
+
+    to_sql_checked!();
+}
+
+fn references(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// Reads a row in the types of the tables.
+fn read(row: &postgres::Row) -> Result<Row, postgres::Error> {
+    let value = |(column, kind): (usize, &Type)| {
+        Ok(match *kind {
+            Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map_or(Value::Null, Value::Int),
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(column)?.into(),
+            _ => row.try_get::<_, Option<String>>(column)?.map_or(Value::Null, Value::Text),
+        })
+    };
+    let kinds = row.columns().iter().map(postgres::Column::type_);
+    Ok(Row(kinds.enumerate().map(value).collect::<Result<_, _>>()?))
+}
+
+impl Session for Postgres {
+    /// Asks a restarted server once more, unless a transaction was lost with the connection.
+    fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        let rows = self.query(sql, values);
+        if rows.is_err() && !self.is_writing && self.reconnect()? {
+            return self.query(sql, values);
+        }
+        rows
+    }
+
+    fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize, StoreError> {
+        let changed = self.client.execute(&numbered(sql), &references(values));
+        let changed = changed.map_err(|error| explain(&self.name, &error))?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if signals::stop().load(Ordering::Relaxed) {
+            // The program is to end within two seconds.
+            self.batch("SET lock_timeout = '1s'; SET statement_timeout = '1500ms'")?;
+        }
+        self.is_writing = true;
+        self.batch("BEGIN")
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.batch("COMMIT")?;
+        self.is_writing = false;
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        // A lost session has no transaction.
+        let _ = self.client.batch_execute("ROLLBACK");
+        self.is_writing = false;
+    }
+
+    fn check_writable(&mut self) -> Result<()> {
+        let tables = ["runs", "cases", "labels"];
+        let may = tables.map(|table| format!("has_table_privilege('{table}', 'INSERT')"));
+        let query = format!(
+            "SELECT ({})::int4::int8, current_user::text, current_setting('transaction_read_only')",
+            may.join(" AND ")
+        );
+        let rows = self.rows(&query, &[])?;
+        let row = rows.first().context("the server gave no answer")?;
+        if row.int(0) == 0 {
+            bail!(self.error(format!(
+                "may not be written by the user {}: its owner grants the right (docs/many-machines.md), or name \
+                 another store with --store",
+                row.text(1)
+            )));
+        }
+        if row.text(2) == "on" {
+            let reason =
+                "is on a server that only reads: name the server that is written, with --store";
+            bail!(self.error(reason.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn reconnect(&mut self) -> Result<bool, StoreError> {
+        if !self.client.is_closed() {
+            return Ok(false);
+        }
+        self.client = connect(&self.config, &self.tls, &self.name)?;
+        self.is_writing = false;
+        Ok(true)
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        let rows = self.rows("SELECT extract(epoch FROM clock_timestamp())::float8", &[]).ok()?;
+        let server = rows.first()?.real(0)?;
+        let own = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();
+        differing(own - server)
+    }
+}
+
+/// Returns the remark on two clocks that differ by `seconds`, this machine's minus the server's;
+/// `None` up to a minute.
+fn differing(seconds: f64) -> Option<String> {
+    (seconds.abs() > CLOCKS).then(|| {
+        let side = if seconds > 0.0 { "ahead of" } else { "behind" };
+        format!(
+            "this machine's clock is {:.0} s {side} the store's: the run is stored with its date, and histories are in the \
+             order of storing; set the clock",
+            seconds.abs()
+        )
+    })
+}
+
+/// Returns the reason of an error in the client's words.
+fn cause(error: &postgres::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_clocks_cause_a_remark() {
+        assert_eq!(differing(59.0), None);
+        assert!(differing(3600.0).unwrap().starts_with("this machine's clock is 3600 s ahead of"));
+        assert!(differing(-61.2).unwrap().contains("61 s behind the store's"));
+    }
+
+    #[test]
+    fn remote_servers_need_tls() {
+        let mode = |url: &str| configured(url).map(|(config, _)| config.get_ssl_mode());
+        assert_eq!(mode("postgres://u@localhost/d").unwrap(), SslMode::Disable);
+        assert_eq!(mode("postgres://u@%2Ftmp%2Fx/d").unwrap(), SslMode::Disable);
+        assert_eq!(mode("postgres://u@h/d?sslmode=disable").unwrap(), SslMode::Disable);
+        for wrong in [
+            ("postgres://u:pw@h/d?sslmode=prefer", "write require or disable"),
+            ("postgres://u:pw@h:port/d", "write postgres://USER@HOST/DATABASE"),
+            ("postgres://u:pw@h/d?color=red", "write postgres://USER@HOST/DATABASE"),
+            ("postgres://u:pw@h/d?sslrootcert=/no/file", "/no/file"),
+        ] {
+            let error = format!("{:#}", mode(wrong.0).unwrap_err());
+            assert!(error.contains(wrong.1) && !error.contains("pw"), "{error}");
+        }
+        assert_eq!(
+            without_tls("postgres://h/d?a=1&sslmode=require&sslrootcert=%2Fx&b=2"),
+            (
+                "postgres://h/d?a=1&b=2".to_owned(),
+                Some("/x".to_owned()),
+                Some("require".to_owned())
+            )
+        );
+    }
+}
