@@ -52,7 +52,7 @@ pub fn steps(filters: &[&str]) -> Result<Vec<Step>> {
 }
 
 /// Steps of the full test that begin with the quick ones: most others wait for them.
-const EARLY: [&str; 2] = ["packages", "program"];
+const EARLY: [&str; 4] = ["packages", "program", "SciPy's figures", "labgrid"];
 
 /// `cargo test` of the whole workspace, which no selection of packages makes compile anew.
 fn cargo_test(arguments: &str) -> String {
@@ -85,8 +85,8 @@ fn quick(filters: &[&str]) -> Vec<Step> {
     let documentation = Step::new(Quick, "quick: documentation", &documentation);
     let tests = Step::new(Quick, "quick: tests", &cargo_test(QUICK)).arguments(filters);
     let rest = [
-        Step::new(Quick, "quick: clippy", &clippy).lock("dev").seconds(60),
-        documentation.variable("RUSTDOCFLAGS", "-D warnings").lock("dev").seconds(20),
+        Step::new(Quick, "quick: clippy", &clippy).lock("dev").seconds(45),
+        documentation.variable("RUSTDOCFLAGS", "-D warnings").lock("dev").seconds(15),
         Step::new(Quick, "quick: index of images", "xtask images"),
         tests.after(&["quick: index"]).lock("dev").seconds(120),
     ];
@@ -97,19 +97,22 @@ fn quick(filters: &[&str]) -> Vec<Step> {
 fn preparations() -> [Step; 4] {
     [
         Step::new(Full, "packages", "xtask step packages").cores(0).seconds(60),
-        Step::new(Full, "program", "./chronoscope --help").lock("release").seconds(150),
-        Step::new(Full, "SciPy's figures", "xtask step scipy").after(&["packages"]).seconds(30),
-        Step::new(Full, "labgrid", "xtask step labgrid").after(&["packages"]).seconds(20),
+        Step::new(Full, "program", "./chronoscope --help").lock("release").seconds(60),
+        Step::new(Full, "SciPy's figures", "xtask step scipy")
+            .after(&["packages"])
+            .cores(0)
+            .seconds(15),
+        Step::new(Full, "labgrid", "xtask step labgrid").after(&["packages"]).cores(0),
     ]
 }
 
 /// The cores of the bench board, the build folder of each, the command of its step, and the step's
 /// seconds. CVA6 runs images of 64 bits alone, which the tests of the chips have.
 const CORES: [(&str, &str, &str, u32); 4] = [
-    ("ibex", "bench ibex", "test --no-fail-fast", 40),
-    ("ibex-wb", "bench ibex-wb", "test --no-fail-fast", 40),
-    ("cv32e40p", "bench cv32e40p", "test --no-fail-fast", 40),
-    ("cva6", "bench cva6", "build", 65),
+    ("ibex", "bench ibex", "test --no-fail-fast", 30),
+    ("ibex-wb", "bench ibex-wb", "test --no-fail-fast", 30),
+    ("cv32e40p", "bench cv32e40p", "test --no-fail-fast", 30),
+    ("cva6", "bench cva6", "build", 70),
 ];
 
 fn bench(filters: &[&str]) -> Vec<Step> {
@@ -168,7 +171,7 @@ fn firmware() -> Result<Vec<Step>> {
     let plugin = format!("xtask plugin clippy --release --locked {DENY}");
     let plugin = Step::new(Full, "firmware: QEMU's plugin", &plugin);
     let plugin = plugin.then("xtask plugin build --release --locked").lock("plugin");
-    steps.extend([kit.lock("firmware").seconds(90), plugin]);
+    steps.extend([kit.lock("firmware").seconds(120), plugin]);
     Ok(steps)
 }
 
@@ -280,8 +283,8 @@ fn tandem() -> Vec<Step> {
             "cargo test --locked --package tandem --features embassy-time,embedded-hal",
         )
         .lock("dev")
-        .seconds(40),
-        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(200),
+        .seconds(50),
+        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(140),
         // Packs tandem as for the registry, and builds the package. (The long test packs all
         // crates.)
         Step::new(
@@ -289,12 +292,13 @@ fn tandem() -> Vec<Step> {
             "tandem: publishable",
             "cargo publish --package tandem --dry-run --locked --allow-dirty",
         )
-        .lock("dev"),
+        .lock("dev")
+        .seconds(2),
     ];
     CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip)));
     steps.extend([exempt_interrupts(), large_frames()]);
     let c = Step::new(Full, "tandem: examples in C", "xtask step c");
-    steps.push(c.after(&["packages"]).lock("firmware").seconds(40));
+    steps.push(c.after(&["packages"]).lock("firmware"));
     steps.extend(EXAMPLES.map(|Examples { package, triple, lints, names }| {
         let clippy = |options: &&str| {
             cargo_for(triple, "clippy", package, &format!("--release {options} {DENY}"))
@@ -302,7 +306,7 @@ fn tandem() -> Vec<Step> {
         let run = |name: &&str| format!("xtask example tandem {name}");
         let commands = lints.iter().map(clippy).chain(names.iter().map(run));
         let step = several(Full, format!("tandem: examples, {package}"), commands);
-        step.after(&["packages"]).lock("firmware").seconds(60)
+        step.after(&["packages"]).lock("firmware").seconds(10 * names.len() as u32)
     }));
     steps
 }
@@ -377,10 +381,10 @@ fn tandem_on(chip: &'static Chip) -> Vec<Step> {
         several(first_stage, built.to_owned(), first)
             .after(&["packages"])
             .lock("firmware")
-            .seconds(30),
+            .seconds(if is_main { 30 } else { 10 }),
         on(first_stage, "hard tests on", hard.into_iter().map(run).collect(), ""),
         on(rest, "other images on", others, lock).seconds(20),
-        on(rest, "soak on", soak, lock).seconds(60),
+        on(rest, "soak on", soak, lock).seconds(if name == "cortex-m4" { 80 } else { 20 }),
     ];
     let prepared = |stage, text: &str, commands: Vec<String>| {
         let step = several(stage, format!("tandem: {text} {name}"), commands);
@@ -398,10 +402,10 @@ fn tandem_on(chip: &'static Chip) -> Vec<Step> {
         ));
     }
     let lints = LINTED.map(|features| build_on(name, "clippy", features, DENY));
-    steps.push(prepared(rest, "clippy for", lints.to_vec()).seconds(20));
+    steps.push(prepared(rest, "clippy for", lints.to_vec()).seconds(30));
     let costs = COSTS.iter().filter(|row| row.0.is_empty() || row.0 == name);
     let costs = costs.map(|(_, command)| command.replace("CHIP", name)).collect();
-    steps.push(prepared(rest, "costs on", costs).seconds(40));
+    steps.push(prepared(rest, "costs on", costs).seconds(20));
     steps
 }
 
@@ -443,9 +447,9 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
 const TESTS: [Test; 18] = [
-    test("tests: examples in comments", "--doc", &[]),
+    Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
-    Test { seconds: 240, ..test("tests: chips", "--test chips", TARGETS) },
+    Test { seconds: 400, ..test("tests: chips", "--test chips", TARGETS) },
     Test {
         seconds: 180,
         ..test("tests: guests", "--test guests", &["program", "packages", "SciPy", "firmware"])
@@ -516,8 +520,8 @@ fn tests(filters: &[&str]) -> Result<Vec<Step>> {
     let site = Step::new(Full, "documentation site", "xtask site").arguments(&[&file("site")]);
     let publish = "cargo publish --workspace --dry-run --allow-dirty --locked";
     let mut steps = vec![
-        build.lock("dev").seconds(60),
-        site.after(&["packages"]),
+        build.lock("dev").seconds(80),
+        site.after(&["packages"]).cores(0),
         Step::new(Long, "crates that can be published", publish).lock("dev"),
     ];
     steps.extend(TESTS.iter().map(|test| {
