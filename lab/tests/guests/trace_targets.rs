@@ -214,7 +214,7 @@ fn a_late_wake_up_is_split() {
     let folder = Folder::new("trace-split");
     for target in ["linux-rt@vm", "linux-rt@vm-arm64"] {
         let page = traced_page(&folder, &["period", "--target", target, "--set", "loops=50"]);
-        for part in ["The worst took ", " until the timer&#39;s interrupt", " until its mark"] {
+        for part in ["The worst took ", " until the timer's interrupt", " until its mark"] {
             assert!(page.contains(part), "{target}: {part}");
         }
     }
@@ -227,9 +227,9 @@ fn timerlat_tells_interrupt_and_thread_apart() {
     for (target, has) in [("linux-rt@vm", true), ("linux-full@vm", false)] {
         let page = traced_page(&folder, &["period", "--target", target, "--set", "loops=50"]);
         let expected = [
-            "The kernel&#39;s tracer timerlat, with a thread of its own beside the case: interrupt \
+            "The kernel's tracer timerlat, with a thread of its own beside the case: interrupt \
              latency at worst ",
-            "by the kernel&#39;s tracer timerlat, of its own thread.",
+            "by the kernel's tracer timerlat, of its own thread.",
         ];
         for text in expected {
             assert_eq!(page.contains(text), has, "{target}: {text}");
@@ -244,8 +244,8 @@ fn timerlat_tells_interrupt_and_thread_apart() {
 fn each_gap_of_a_guest_has_an_event() {
     let folder = Folder::new("trace-noise");
     let sources = [
-        ("linux-rt@vm", "the events of the kernel&#39;s tracer osnoise"),
-        ("linux-full@vm", "the kernel&#39;s irq, sched and nmi events"),
+        ("linux-rt@vm", "the events of the kernel's tracer osnoise"),
+        ("linux-full@vm", "the kernel's irq, sched and nmi events"),
     ];
     for (target, source) in sources {
         let page = traced_page(&folder, &["noise", "--target", target, "--set", "loops=1"]);
