@@ -313,16 +313,22 @@ impl Machine for Observed<'_> {
         let mut qemu = self.command(&folder)?;
         let program = self.emulated.program;
         let discard = &mut |_: &[u8]| Ok(());
-        let ended = child::run_to_an_end(&mut qemu, program, start.limit, start.stop, discard);
-        let expired = ended.as_ref().is_err_and(|error| error.is::<child::Expired>());
+        let ended = child::run_to_an_end::<child::Error>(
+            &mut qemu,
+            program,
+            start.limit,
+            start.stop,
+            discard,
+        );
+        let expired = matches!(ended, Err(child::Error::Expired { .. }));
         let mut figures = match fs::read(folder.path(EVENTS))
             .context("no events")
             .map(|bytes| Figures::from_events(&bytes, self.sign()))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.
-            Ok(Err(damaged)) => return Err(ended.err().unwrap_or(damaged)),
-            Err(missing) => return Err(ended.err().unwrap_or(missing)),
+            Ok(Err(damaged)) => return Err(ended.err().map_or(damaged, Into::into)),
+            Err(missing) => return Err(ended.err().map_or(missing, Into::into)),
         };
         if expired {
             figures.ended_early = Some("ten minutes have passed: lower --limit");

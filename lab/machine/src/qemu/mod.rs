@@ -7,7 +7,7 @@ mod chip;
 mod operations;
 mod smallest;
 
-use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
+use std::{path::PathBuf, sync::atomic::AtomicBool};
 
 use anyhow::{Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values, experiments};
@@ -290,8 +290,7 @@ impl Qemu<'_> {
     }
 
     fn explained(&self, error: Error, variant: Variant) -> Error {
-        let cause = error.downcast_ref::<std::io::Error>();
-        if cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
+        if error.downcast_ref().is_some_and(child::Error::is_missing) {
             return self.missing();
         }
         let mut loading = ["plugin", "chronoscope's pins"].into_iter();
