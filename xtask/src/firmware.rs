@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::{
     command::become_command,
@@ -32,14 +32,19 @@ pub fn run(arguments: &[&str]) -> Result<()> {
 /// QEMU's program for the chip. `tools/packages.txt` lists its package for the occasion of the same
 /// name.
 ///
-/// # Panics
-/// If `triple` has fewer than 7 bytes.
-fn emulator(triple: &str) -> &'static str {
-    match triple.split_at(7).0 {
-        "riscv32" => "qemu-system-riscv32",
-        "riscv64" => "qemu-system-riscv64",
-        _ => "qemu-system-arm",
-    }
+/// # Errors
+/// No chip has this triple.
+fn emulator(triple: &str) -> Result<&'static str> {
+    const EMULATORS: [(&str, &str); 3] = [
+        ("riscv32", "qemu-system-riscv32"),
+        ("riscv64", "qemu-system-riscv64"),
+        ("thumbv", "qemu-system-arm"),
+    ];
+    let found = EMULATORS.iter().find(|(processor, _)| triple.starts_with(processor));
+    let found = found.with_context(|| {
+        format!("`{triple}` is no triple of a chip: name one such as thumbv7em-none-eabihf")
+    });
+    found.map(|(_, emulator)| *emulator)
 }
 
 /// The chip's C compiler. `tools/packages.txt` lists its package for the occasion of the same name.
@@ -53,7 +58,7 @@ pub fn c_compiler(triple: &str) -> &'static str {
 /// # Errors
 /// There is no toolchain for the chip, and none can be installed.
 pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
-    let emulator = emulator(triple);
+    let emulator = emulator(triple)?;
     packages::need(&[emulator], emulator)?;
     let toolchain = Toolchain::find()?;
     let mut cargo = if toolchain.has_library(triple)? {

@@ -108,7 +108,7 @@ const STATISTICS: House = House {
         &["compare_test"],
         &["compare", "notable"],
         &["alert", "between", "change", "decide", "needed", "sequential", "summary"],
-        &["order", "significance", "tail"],
+        &["order", "significance", "slope", "tail"],
         &["bursts"],
         &["gamma", "resample"],
         &["beta"],

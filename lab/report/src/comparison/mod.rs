@@ -126,6 +126,12 @@ pub struct Line {
     pub sentence: String,
     /// The reasons for the finding, one sentence each.
     pub reasons: Vec<String>,
+    /// The conditions of the sides differ, and so the finding is in doubt; a reason has them.
+    #[serde(skip)]
+    pub is_in_doubt: bool,
+    /// The command for a comparison in turn, which would remove the doubt; a reason has it too.
+    #[serde(skip)]
+    pub in_turn: Option<String>,
     /// The figures of the first judged statistic: the median, unless others were named.
     pub figures: Option<Figures>,
     /// The judged statistics.
@@ -448,6 +454,8 @@ impl Prepared {
             finding,
             sentence: String::new(),
             reasons,
+            is_in_doubt: false,
+            in_turn: None,
             figures: None,
             statistics: Vec::new(),
             reference: None,
@@ -503,9 +511,11 @@ impl Prepared {
         if self.line.finding <= Finding::Pass {
             self.line.reasons.extend(conditions);
         } else if !conditions.is_empty() {
+            self.line.is_in_doubt = true;
+            self.line.in_turn = self.in_turn.take();
             self.line.reasons.push(format!("in doubt: {}", conditions.join("; ")));
-            let command = self.in_turn.iter().map(|command| format!("in turn decides: {command}"));
-            self.line.reasons.extend(command);
+            let command = self.line.in_turn.iter();
+            self.line.reasons.extend(command.map(|command| format!("in turn decides: {command}")));
         }
         self.line.conclude(options.interleaved);
     }
