@@ -34,11 +34,7 @@ pub mod timeline;
 pub mod vcd;
 
 #[cfg(test)]
-mod answer_test;
-#[cfg(test)]
-mod google_benchmark_test;
-#[cfg(test)]
-mod pages_test;
+mod tests;
 
 use std::{
     fs,

@@ -37,7 +37,7 @@ pub mod summary;
 pub mod tail;
 
 #[cfg(test)]
-mod compare_test;
+mod tests;
 
 pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
 pub use bursts::Bursts;

@@ -581,7 +581,7 @@ fn studies() -> Result<Vec<Step>> {
 }
 
 #[cfg(test)]
-mod tests_of_the_table {
+mod tests {
     use std::{
         collections::BTreeSet,
         path::{Path, PathBuf},

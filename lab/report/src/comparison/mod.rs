@@ -623,4 +623,4 @@ fn judge(
 }
 
 #[cfg(test)]
-mod test;
+mod tests;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    html::growth::LIMIT, html::growth::tenfold, html::test::charts, html::test::page_of,
-    html::test::run_of,
+    html::tests::charts, html::tests::growth::LIMIT, html::tests::growth::tenfold,
+    html::tests::page_of, html::tests::run_of,
 };
 use chronoscope_capture::{Channel, Tick};
 use chronoscope_run::{

@@ -1,11 +1,14 @@
 //! The formats, on outputs that the tools printed. The comment of a test has the tool's command.
 
+use serde::Deserialize as _;
+
 use super::{
-    Reading,
+    Format, Reading,
     format::{
         CYCLICDEADLINE, CYCLICTEST, CYCLICTEST_SMP, HACKBENCH, Layout, OSLAT, PERF_BENCH_PIPE,
         PI_STRESS, PTSEMATEST, RTLA_TIMERLAT,
     },
+    tool::{TOOLS, Tool},
 };
 use chronoscope_run::Unit;
 
@@ -184,5 +187,17 @@ fn a_format_names_each_figure_once() {
         let count = names.len();
         names.dedup();
         assert!(names.len() == count && count > 0, "{}", layout.name);
+    }
+}
+
+#[test]
+fn each_format_is_found_by_its_own_name() {
+    let error = Format::deserialize(toml::Value::String("lmbench".to_owned())).unwrap_err();
+    for Tool { format, .. } in TOOLS {
+        let name = format.0.name;
+        let found = Format::deserialize(toml::Value::String(name.to_owned())).unwrap();
+        assert_eq!(found.statistics(), format.statistics(), "{name}");
+        assert!(!found.statistics().is_empty());
+        assert!(error.to_string().contains(name), "{error}");
     }
 }

@@ -1,11 +1,9 @@
 //! Tests of whole pages.
 
-use super::{
-    growth::{LIMIT, tenfold},
-    panel,
-    panel::Subject,
-    render,
-};
+pub(super) mod growth;
+
+use self::growth::{LIMIT, tenfold};
+use super::{panel, panel::Subject, render};
 use crate::{cause::schedule, comparison};
 use chronoscope_run::history::CaseRow;
 use chronoscope_run::{

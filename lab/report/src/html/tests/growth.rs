@@ -1,4 +1,4 @@
-//! For tests: how the work for a picture grows with its data, however busy the machine is.
+//! How the work for a picture grows with its data, however busy the machine is.
 
 use std::{hint::black_box, time::Duration};
 

@@ -1,6 +1,6 @@
 //! Tests of captures in memory, and of value change dumps written from them.
 
-use super::{Capture, Channel, Sampling, Tick};
+use crate::{Capture, Channel, Sampling, Tick};
 
 fn capture(tick: Tick, sampling: Sampling) -> Capture {
     let channel = |name: &str, initial, edges: &[u64]| Channel {

@@ -6,11 +6,11 @@
 use std::{env, fs, path::Path};
 
 use crate::{
-    answer_test::{load, names, runs},
     comparison::{
         CompareOptions, Comparison, History, Pairing, Side, StatisticChoice, compare, match_cases,
     },
-    html::{comparison, render, team, test::check},
+    html::{comparison, render, team, tests::check},
+    tests::answer::{load, names, runs},
 };
 use chronoscope_run::{Run, history::CaseRow, sample};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::google_benchmark::render;
+use crate::google_benchmark::render;
 use chronoscope_run::{Run, Unit, sample};
 
 fn rendered(run: &Run) -> Value {

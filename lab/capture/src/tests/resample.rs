@@ -1,6 +1,6 @@
 //! Tests of the virtual analyser on captures in memory.
 
-use super::{Analyser, Capture, Channel, Resampled, Sampling, Source, Tick};
+use crate::{Analyser, Capture, Channel, Resampled, Sampling, Source, Tick};
 
 fn capture(hertz: u64, end: u64, edges: &[u64]) -> Capture {
     Capture {
