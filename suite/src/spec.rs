@@ -7,6 +7,7 @@ use self::request::Request;
 
 /// The description of an experiment.
 pub struct Spec {
+    /// The name on the command line and in JSON.
     pub name: &'static str,
     /// The line in `list`.
     pub summary: &'static str,
@@ -25,6 +26,7 @@ pub struct Spec {
     pub pin: &'static str,
     /// The source of the procedure.
     pub source: &'static str,
+    /// The parameters, in the order of cases' labels.
     pub parameters: &'static [Parameter],
     /// Estimates the duration of one repetition, in microseconds, on a machine as fast as a laptop.
     /// Progress bars and watchdogs use it; a factor of three is good enough.
@@ -33,11 +35,15 @@ pub struct Spec {
 
 /// A parameter of an experiment.
 pub struct Parameter {
+    /// The name on the command line and in JSON.
     pub name: &'static str,
     /// `us`, `ms`, `ns`, or empty for plain counts and words.
     pub unit: &'static str,
+    /// The value of a case that gives none.
     pub default: &'static str,
+    /// The allowed values.
     pub values: Values,
+    /// The meaning, as a phrase for `list`.
     pub help: &'static str,
 }
 
@@ -112,6 +118,8 @@ pub enum Figure {
 
 /// The direction in which a figure is better.
 pub enum Better {
+    /// A smaller figure is better.
     Less,
+    /// A greater figure is better.
     More,
 }

@@ -27,6 +27,7 @@ use crate::{
 pub struct Random(u64);
 
 impl Random {
+    /// Creates a generator; equal seeds give equal numbers.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

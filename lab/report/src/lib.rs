@@ -4,6 +4,7 @@
 //! results and never change them; measuring and judging happen below.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod answer;
 pub mod baseline;

@@ -46,6 +46,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `delay`.
 pub static SPEC: Spec = Spec {
     name: "delay",
     summary: "how much longer than asked a delay takes, N tasks that wake at once",

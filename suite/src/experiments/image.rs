@@ -20,6 +20,7 @@
 
 use crate::spec::{Better, Figure, Reading, Spec};
 
+/// The description of `image`.
 pub static SPEC: Spec = Spec {
     name: "image",
     summary: "bytes of the smallest image, and of a task",

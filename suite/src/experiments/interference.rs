@@ -47,6 +47,7 @@ const IDLE: usize = 0;
 const ALONE: usize = 1;
 const TOGETHER: usize = 2;
 
+/// The description of `interference`.
 pub static SPEC: Spec = Spec {
     name: "interference",
     summary: "how much longer a short program takes beside one that works in the background",

@@ -24,7 +24,7 @@
 //! outside the task and waits while the kernel masks interrupts, so its maximum includes the
 //! longest masked stretch that the runs have met.
 //!
-//! With `tasks=N` or `handler=exempt` the interrupt comes amid the calls of other tasks ([`amid`]).
+//! With `tasks=N` or `handler=exempt` the interrupt comes amid the calls of other tasks (`amid`).
 //!
 //! With `handler=process` the handler is a driver in user mode, a process that the kernel's own handler
 //! wakes; the sample ends with its first instruction.
@@ -48,6 +48,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `interrupt`.
 pub static SPEC: Spec = Spec {
     name: "interrupt",
     summary: "from an interrupt to its handler",

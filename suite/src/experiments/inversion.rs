@@ -68,6 +68,7 @@ const UNHELD: usize = 100;
 
 const HIGH: Priority = Priority::Urgent(3);
 
+/// The description of `inversion`.
 pub static SPEC: Spec = Spec {
     name: "inversion",
     summary: "how long an urgent task waits for a less urgent one's lock while a third hogs the \

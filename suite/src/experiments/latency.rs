@@ -24,6 +24,7 @@
 
 use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
 
+/// The description of `latency`.
 pub static SPEC: Spec = Spec {
     name: "latency",
     summary: "what a real-time and an ordinary caller wait for a server, and whether it takes \

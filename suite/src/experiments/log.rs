@@ -33,6 +33,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `log`.
 pub static SPEC: Spec = Spec {
     name: "log",
     summary: "one line of log in the kernel's usual way, beside one mark",

@@ -56,6 +56,7 @@ use crate::{
     wire::{Domain, Series},
 };
 
+/// The description of `masked`.
 pub static SPEC: Spec = Spec {
     name: "masked",
     summary: "the longest stretch with interrupts off, while tasks use the kernel",

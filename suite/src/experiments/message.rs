@@ -35,6 +35,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `message`.
 pub static SPEC: Spec = Spec {
     name: "message",
     summary: "one 32-bit word from a task to a more urgent one",

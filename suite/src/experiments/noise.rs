@@ -24,6 +24,7 @@
 
 use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
 
+/// The description of `noise`.
 pub static SPEC: Spec = Spec {
     name: "noise",
     summary: "the gaps in a loop that never waits: the time that others take from a processor",

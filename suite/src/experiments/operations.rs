@@ -16,6 +16,7 @@
 
 use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
 
+/// The description of `operations`.
 pub static SPEC: Spec = Spec {
     name: "operations",
     summary: "a kernel's operations one by one, by a benchmark of its own",

@@ -38,6 +38,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `period`.
 pub static SPEC: Spec = Spec {
     name: "period",
     summary: "how near its due time a periodic task starts, every due time counted",

@@ -47,6 +47,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `pipeline`.
 pub static SPEC: Spec = Spec {
     name: "pipeline",
     summary: "1 kHz samples through a queue to an FFT, its result through a queue to a UART",

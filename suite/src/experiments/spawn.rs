@@ -32,6 +32,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `spawn`.
 pub static SPEC: Spec = Spec {
     name: "spawn",
     summary: "create N empty tasks and see them end",

@@ -4,7 +4,7 @@
 //! task; with the others each gives the next one's semaphore and takes its own. Tasks at even
 //! places are of the pair's first kind, those at odd places of its second.
 //!
-//! With `primitive=native` the object is the kernel's own ([`Native`](crate::kernel::Native)) in
+//! With `primitive=native` the object is the kernel's own ([`Native`]) in
 //! place of the semaphore; all else is the same.
 //!
 //! - **Start**: the running task's mark, immediately before it yields or gives.
@@ -38,6 +38,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `switch`.
 pub static SPEC: Spec = Spec {
     name: "switch",
     summary: "from one task to the next, N tasks in a ring",

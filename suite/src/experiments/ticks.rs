@@ -69,6 +69,7 @@ use crate::{
     wire::{self, Series, Unit},
 };
 
+/// The description of `ticks`.
 pub static SPEC: Spec = Spec {
     name: "ticks",
     summary: "how long an executor takes to run N empty tasks, in one address space or across two",

@@ -43,6 +43,7 @@ use crate::{
 /// The maximum length of a message, in bytes: more than some transports accept.
 const LARGEST: u64 = 1 << 20;
 
+/// The description of `transaction`.
 pub static SPEC: Spec = Spec {
     name: "transaction",
     summary: "a call that carries bytes to a server in another task, and brings them back",

@@ -16,7 +16,7 @@
 //! - **Source**: P5.isr.
 //!
 //! With `primitive=native` the handler wakes the task by the kernel's own object
-//! ([`Native`](crate::kernel::Native)) in place of the semaphore; all else is the same.
+//! ([`Native`]) in place of the semaphore; all else is the same.
 //!
 //! Where handlers are drivers in user mode, the mark is the driver's: the sample holds its give, its
 //! next wait, and the switch from its process to the waiting one.
@@ -39,6 +39,7 @@ use crate::{
     wire::{Pin, Series},
 };
 
+/// The description of `wakeup`.
 pub static SPEC: Spec = Spec {
     name: "wakeup",
     summary: "from an interrupt's handler to the task that it wakes",

@@ -29,14 +29,18 @@ const UNDECIDED: &str = "an answer to what is undecided";
 
 /// The answer of a comparison.
 pub struct Compared {
+    /// The finding, in one sentence with its interval.
     pub title: String,
     /// The verdict in a few words, as `better tail, worse median`.
     pub verdict: &'static str,
+    /// How far the finding can be trusted.
     pub trust: Trust,
+    /// Commands that would tell more, three at most.
     pub next: Vec<Step>,
 }
 
 impl Compared {
+    /// Words the findings of a comparison.
     pub fn new(comparison: &Comparison) -> Self {
         Self {
             title: title(comparison),

@@ -11,7 +11,9 @@ use chronoscope_units::show;
 
 /// A table of text: the first column is of words, the others of numbers.
 pub struct List {
+    /// The words above the columns; none above the verdicts.
     pub head: Vec<&'static str>,
+    /// The rows, in the order of the run.
     pub rows: Vec<ListRow>,
 }
 
@@ -33,9 +35,11 @@ impl List {
 
 /// A row of a list.
 pub struct ListRow {
+    /// One cell for each column.
     pub cells: Vec<String>,
     /// The last words: a verdict, or a reason.
     pub verdict: String,
+    /// The status of the verdict.
     pub status: Status,
     /// The share of its room that the value takes: 1 at the limit; `None` without a limit.
     pub share: Option<f64>,
@@ -47,13 +51,19 @@ pub struct ListRow {
 
 /// A limit of a case with the value that is nearest to it, or farthest beyond it.
 pub struct Limited<'a> {
+    /// The judged case.
     pub case: &'a CaseResult,
+    /// The limit, as the study gives it.
     pub limit: &'a Limit,
+    /// The value of the statistic.
     pub value: f64,
+    /// The unit of the value and the bound; may be empty.
     pub unit: String,
+    /// The bound in the unit of the value.
     pub bound: f64,
     /// The value may not be below the bound.
     pub at_least: bool,
+    /// The value is within the bound.
     pub held: bool,
     /// The value as a share of an upper bound, or a lower bound as a share of the value.
     pub share: f64,
@@ -94,6 +104,7 @@ impl<'a> Limited<'a> {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// The bound with its sign and unit, as `≤ 5 µs`.
     pub fn bound_words(&self) -> String {
         let sign = if self.at_least { "≥" } else { "≤" };
         format!("{sign} {}", amount(self.bound, &self.unit, true))

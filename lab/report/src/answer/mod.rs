@@ -36,12 +36,15 @@ pub struct Answer<'a> {
     pub context: Vec<String>,
     /// The finding, in one sentence.
     pub title: String,
+    /// How far the figures can be trusted.
     pub trust: Trust,
+    /// The rows below the title.
     pub body: Body<'a>,
     /// Sentences below the rows.
     pub also: Vec<String>,
     /// Limits that were missed and cases without a measurement, each with its reason.
     pub problems: Vec<Problem>,
+    /// Commands and settings that would tell more, the most useful first.
     pub next: Vec<Step>,
 }
 
@@ -49,6 +52,7 @@ pub struct Answer<'a> {
 pub struct Step {
     /// The gain, as `better digits`; may be empty.
     pub gain: String,
+    /// The command, setting or choice.
     pub action: String,
 }
 
@@ -73,8 +77,11 @@ impl fmt::Display for Step {
 
 /// The rows of an answer.
 pub enum Body<'a> {
+    /// One row for each latency.
     Latencies(Vec<Latency<'a>>),
+    /// Kernels against operations.
     Ranking(Ranking),
+    /// A table of text.
     List(List),
     /// No case has evidence.
     Nothing,
@@ -84,7 +91,9 @@ pub enum Body<'a> {
 pub struct Problem {
     /// `None` for a note.
     pub status: Option<Status>,
+    /// The reason or the note, as one sentence.
     pub reason: String,
+    /// The labels of the cases.
     pub cases: Vec<String>,
 }
 
@@ -107,6 +116,7 @@ pub fn rules(run: &Run) -> Cow<'_, Answering> {
 }
 
 impl<'a> Answer<'a> {
+    /// Answers the question of a run.
     pub fn from_run(run: &'a Run) -> Self {
         let rules = rules(run);
         let ruled = Ruled { run, rules: &rules };

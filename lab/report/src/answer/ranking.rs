@@ -16,13 +16,16 @@ const TIE: f64 = 0.01;
 
 /// A ranking.
 pub struct Ranking {
+    /// The kernels, each with its kinds of task.
     pub columns: Vec<Column>,
+    /// The operations.
     pub rows: Vec<Row>,
 }
 
 /// A kernel with one kind of task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
+    /// The kernel, as in the name of its target.
     pub kernel: String,
     /// `thread`, `coroutine`, `process`; empty for cases without a kind of task.
     pub kind: String,
@@ -34,9 +37,11 @@ pub struct Column {
 
 /// An operation.
 pub struct Row {
+    /// The operation, in words.
     pub name: String,
     /// The operation's kind, such as `Wake`; empty if the rules give none.
     pub group: String,
+    /// The unit of the values; may be empty.
     pub unit: String,
     /// The values are times, of which the least wins.
     pub timed: bool,
@@ -62,7 +67,9 @@ pub fn is_best(value: f64, best: f64) -> bool {
 /// The wins of a kernel: the timed rows in which it alone is best, and the rows that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wins {
+    /// The timed rows in which the kernel alone is best.
     pub won: usize,
+    /// The timed rows in which the kernel is compared.
     pub rows: usize,
 }
 

@@ -72,7 +72,9 @@ pub fn figure(pick: &Pick, case: &CaseResult, statistic: &str) -> Option<Span> {
 /// The rules of an answer with the run that they answer for.
 #[derive(Clone, Copy)]
 pub struct Ruled<'a> {
+    /// The run.
     pub run: &'a Run,
+    /// The rules, from the run or the defaults.
     pub rules: &'a Answering,
 }
 

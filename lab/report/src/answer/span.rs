@@ -15,7 +15,9 @@ const TIE: &str = "\u{a0}";
 /// The figures of one or several cases, from the least to the greatest of their repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
+    /// The least figure of a repetition.
     pub low: f64,
+    /// The greatest figure of a repetition.
     pub high: f64,
     /// The figure over all repetitions; `None` for several cases.
     pub value: Option<f64>,
