@@ -1,4 +1,4 @@
-//! The parts of a kernel's and a chip's manifest that define the images.
+//! The parts of a kernel's manifest that define the images.
 
 use std::{
     collections::BTreeMap,
@@ -44,25 +44,13 @@ pub struct Program {
     pub name: String,
 }
 
-/// A folder of `ports/firmware/chips`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Chip {
-    pub triple: String,
-    /// The machines that run images for this chip.
-    pub machines: Vec<String>,
-    /// The variants of images that the chip does not have.
-    #[serde(default)]
-    pub without: Vec<String>,
-}
-
 /// A folder of `ports/firmware/kernels`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// The kind of task that is measured unless another is asked for.
     pub kind: String,
-    /// The folders in `chips` that the port has been written for.
+    /// The names of the chips that the port has been written for.
     pub chips: Vec<String>,
     /// The language of the kernel's source.
     #[serde(default)]
