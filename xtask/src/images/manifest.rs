@@ -62,9 +62,25 @@ pub struct Kernel {
     pub operations: Option<Operations>,
     /// The machines of these chips on which the port has been run. Absent: all of them.
     pub only: Option<Vec<String>>,
+    /// Further kernels of the package, by their names in targets.
+    #[serde(default)]
+    pub kernels: BTreeMap<String, Further>,
     /// Machines that need another image than the other machines of their chip.
     #[serde(default)]
     pub machines: BTreeMap<String, Exception>,
+}
+
+/// A kernel that differs from the package's own in features alone.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Further {
+    /// The additional features of the kernel's images.
+    pub features: Vec<String>,
+    /// The machines on which it has been run.
+    pub only: Vec<String>,
+    /// The variants of its image besides the plain one.
+    #[serde(default)]
+    pub variants: Vec<String>,
 }
 
 /// A benchmark that the kernel's developers wrote.

@@ -113,14 +113,20 @@ fn list(plans: &[Plan]) {
     packages.iter().for_each(|(triple, package)| println!("{triple} {package}"));
 }
 
-/// The packages that consist of images for a chip.
+/// The packages that consist of images for a chip, each with the features of a kernel, separated by
+/// commas.
 ///
 /// # Errors
 /// A manifest of a kernel cannot be read.
-pub fn packages(triple: &str) -> Result<BTreeSet<String>> {
+pub fn packages(triple: &str) -> Result<BTreeSet<(String, String)>> {
     let plans = plans()?;
     let here = plans.into_iter().filter(|plan| plan.row.triple == triple && plan.only.is_none());
-    Ok(here.flat_map(|plan| [Some(plan.package), plan.program]).flatten().collect())
+    let packages = here.filter(|plan| plan.profile == "release").flat_map(|plan| {
+        let is_further = plan.row.path.starts_with(&plan.row.kernel);
+        let features = if is_further { plan.features.join(",") } else { String::new() };
+        [Some((plan.package, features)), plan.program.map(|program| (program, String::new()))]
+    });
+    Ok(packages.flatten().collect())
 }
 
 /// The targets that have an image, as `kernel@machine`.

@@ -7,7 +7,7 @@ use chronoscope_chips::{Chip, Table};
 
 use super::{
     index::ImageRow,
-    manifest::{self, Exception, Kernel, Language, Manifest, Processes, Smallest},
+    manifest::{self, Exception, Further, Kernel, Language, Manifest, Processes, Smallest},
 };
 
 /// One image, and cargo's options for it.
@@ -52,6 +52,9 @@ pub fn all(firmware: &Path) -> Result<Vec<Plan>> {
             for machine in table.machines(chip).filter(is_run) {
                 let place = Place { kernel: &name, folder: &folder, port: &port, chip, machine };
                 plans.extend(place.variants());
+                for (name, further) in &port.metadata().kernels {
+                    plans.extend(place.further(name, further));
+                }
                 plans.extend(place.operations());
                 plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest)));
                 plans.extend(processes.iter().filter_map(|image| place.processes(image)));
@@ -96,6 +99,24 @@ impl Place<'_> {
             plan.features = exception.features.iter().cloned().chain(own).collect();
             plan
         })
+    }
+
+    /// The images of a kernel that differs in features. They have a build folder of its name.
+    fn further(&self, kernel: &str, further: &Further) -> Vec<Plan> {
+        if !has(&further.only, self.machine) {
+            return Vec::new();
+        }
+        let known =
+            |plan: &Plan| plan.row.variant == "plain" || has(&further.variants, &plan.row.variant);
+        let mut plans: Vec<Plan> = self.variants().filter(known).collect();
+        for plan in &mut plans {
+            plan.row.target = format!("{kernel}@{}", self.machine);
+            plan.row.kernel = kernel.to_owned();
+            plan.row.path = format!("{kernel}/firmware/{}", plan.row.path);
+            plan.folder = format!("firmware/{kernel}");
+            plan.features.splice(0..0, further.features.iter().cloned());
+        }
+        plans
     }
 
     /// The smallest images, which only the chip's own machine runs.

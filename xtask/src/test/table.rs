@@ -132,6 +132,11 @@ fn cargo_for(triple: &str, command: &str, package: &str, arguments: &str) -> Str
     format!("xtask firmware {triple} {command} --locked --package {package} {arguments}")
 }
 
+/// Cargo's option for features separated by commas, after a blank; nothing without features.
+fn with(features: &str) -> String {
+    if features.is_empty() { String::new() } else { format!(" --features {features}") }
+}
+
 fn firmware() -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     for chip in Chip::all().iter().filter(|chip| chip.tandem.is_main) {
@@ -154,8 +159,13 @@ fn firmware() -> Result<Vec<Step>> {
         }
         // One package at a time, as the lab builds them: features that one port leaves out of the
         // chip's crate must not come in by another.
-        for package in images::packages(triple)? {
-            steps.push(step(&package, &clippy(&package, "--release")).then(&build(&package)));
+        for (package, features) in images::packages(triple)? {
+            let options = with(&features);
+            let lint = step(
+                &format!("{package}{options}"),
+                &clippy(&package, &format!("--release{options}")),
+            );
+            steps.push(if features.is_empty() { lint.then(&build(&package)) } else { lint });
         }
     }
     steps.extend(other_machines()?);
@@ -190,9 +200,12 @@ fn other_machines() -> Result<Vec<Step>> {
     let mut steps = vec![run.after(&["program", "packages"]).lock("firmware")];
     for chip in chips.iter().filter(|chip| !is_main(chip)) {
         let triple = &*chip.row.triple;
-        for package in images::packages(triple)? {
-            let clippy = cargo_for(triple, "clippy", &package, &format!("--release {DENY}"));
-            let step = Step::new(Long, format!("clippy of {package} for {triple}"), &clippy);
+        for (package, features) in images::packages(triple)? {
+            let options = with(&features);
+            let clippy = format!("--release{options} {DENY}");
+            let clippy = cargo_for(triple, "clippy", &package, &clippy);
+            let name = format!("clippy of {package}{options} for {triple}");
+            let step = Step::new(Long, name, &clippy);
             steps.push(step.after(&["packages"]).lock("firmware"));
         }
     }
