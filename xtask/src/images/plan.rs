@@ -191,3 +191,27 @@ impl Place<'_> {
 fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|one| one == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::root;
+
+    #[test]
+    fn kernels_that_differ_in_features_have_images_in_folders_of_their_own() {
+        let plans = all(&root().join("ports/firmware")).unwrap();
+        let of = |kernel: &str| plans.iter().filter(|plan| plan.row.kernel == kernel).collect();
+        let basepri: Vec<&Plan> = of("tandem-basepri");
+        let variants: Vec<&str> = basepri.iter().map(|plan| &*plan.row.variant).collect();
+        assert_eq!(variants, ["plain", "traced"]);
+        for plan in basepri {
+            assert_eq!(plan.row.target, "tandem-basepri@cortex-m4");
+            assert!(plan.row.path.starts_with("tandem-basepri/firmware/"), "{}", plan.row.path);
+            assert_eq!(plan.features[0], "basepri");
+            assert!(plan.licence.is_none());
+        }
+        let checked: Vec<&Plan> = of("freertos-checked");
+        assert_eq!(checked.len(), 1);
+        assert!(checked[0].licence.is_some() && checked[0].language == Language::C);
+    }
+}
