@@ -1,4 +1,5 @@
 //! Sets `cfg`s for the processor's family, FPU, instruction set and stack guard, by the target's name.
+//! The rules are those of instruction sets; a list of chips would tie the crate to this repository.
 //! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
 //! the application defines none.
 

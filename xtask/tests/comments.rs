@@ -27,8 +27,9 @@ const EXCEPTIONS: [(&str, &str); 0] = [];
 
 /// The most faults of a folder: in comments, and functions called `of`. A number is lowered when the
 /// folder has fewer faults, and never raised. The whole tree is to have at most 5 such functions.
-const ALLOWED: [(&str, usize, usize); 7] = [
+const ALLOWED: [(&str, usize, usize); 8] = [
     ("bench", 0, 0),
+    ("chips", 0, 0),
     ("fuzz", 0, 0),
     ("lab", 0, 0),
     ("ports", 18, 2),

@@ -19,6 +19,7 @@ mod p1;
 mod package;
 mod plugin;
 mod processes;
+mod registers;
 mod rtl;
 mod rv32;
 mod rv64;
