@@ -405,7 +405,8 @@ fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec
     let legend = ranking_legend(ranking, paired);
     let mut lines = vec![Line::styled(Style::Dim, cut(&legend, width))];
     let kinds: BTreeSet<&str> = heads.iter().map(|head| &*head[1]).collect();
-    for part in 0..kinds.len().min(2) {
+    let parts = if kinds.len() > 1 { 0..=1 } else { 0..=0 };
+    for part in parts {
         let texts =
             shown.iter().map(|index| format!("{:>1$}", heads[*index][part], wide(&cells, *index)));
         let text = texts.collect::<String>();
