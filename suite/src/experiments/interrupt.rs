@@ -43,7 +43,7 @@ use super::firing::{Firing, INTERVAL, LEAD_US, PROOFS, SOURCE};
 use crate::{
     kernel::{Handler, Interrupts, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{Parameter, Reading, Spec, Values, WORST},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -198,7 +198,8 @@ async fn interrupted<K: Interrupts>(
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["a handler starts {p50} after its interrupt, {max} at worst"],
+    question: "how long after its interrupt does a handler start at worst?",
+    compared: "a handler starts after its interrupt by at most",
+    sentences: &["a handler starts {max} after its interrupt at worst, {p50} at the median"],
+    ..WORST
 };

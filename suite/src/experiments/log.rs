@@ -28,7 +28,7 @@ use core::{
 use crate::{
     kernel::{Clock, Kernel, Log, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks, Slot},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -175,7 +175,8 @@ fn batch_of_reads<K: Kernel>(kernel: &K) {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "what does a line of the log cost its task?",
+    compared: "a line of the log costs its task",
     sentences: &["a line of the log costs its task {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

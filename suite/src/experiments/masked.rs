@@ -51,7 +51,7 @@ use self::timetable::{MARGIN, Timetable};
 use crate::{
     kernel::{Clock, Interrupts, Kernel, Priority, Refusal, Source, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{Figure, KIND, Parameter, Reading, Spec, Values, WORST},
     trial::Trial,
     wire::{Domain, Series},
 };
@@ -359,10 +359,12 @@ where
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Bound("masked"),
-    better: Better::Less,
+    question: "how long are interrupts off at worst?",
+    compared: "interrupts stay off at most",
+    worst: Some(Figure::Named("masked")),
     sentences: &[
         "interrupts stay off for {masked} at most",
         "interrupts stay off for {max} at most",
     ],
+    ..WORST
 };

@@ -33,7 +33,7 @@ use super::waking::{Common, Own, Waking};
 use crate::{
     kernel::{Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -274,10 +274,11 @@ impl<K: Kernel, O: 'static> Ring<K, O> {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does a switch take?",
+    compared: "a switch takes",
     sentences: &[
         "a switch takes {p50} at the median, {p99} at p99, {max} at worst",
         "a switch takes {p50} at the median, {max} at worst",
     ],
+    ..MEDIAN
 };

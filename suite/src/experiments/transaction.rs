@@ -34,7 +34,7 @@ use crate::{
         Transport,
     },
     mark::{Marks, Slot},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{MEDIAN, Parameter, Reading, Spec, Values},
     task::block_on,
     trial::{Trial, name},
     wire::Series,
@@ -515,7 +515,8 @@ fn report<K: Kernel, W: Transport>(
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does a call to another process take?",
+    compared: "a call to another process takes",
     sentences: &["a call to another process takes {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

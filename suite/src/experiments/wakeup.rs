@@ -34,7 +34,7 @@ use super::{
 use crate::{
     kernel::{Handler, Interrupts, Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, Parameter, Reading, Spec, Values, WORST},
     trial::Trial,
     wire::{Pin, Series},
 };
@@ -215,7 +215,8 @@ where
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["a task runs {p50} after the handler that wakes it, {max} at worst"],
+    question: "how long after its handler does a task run at worst?",
+    compared: "a task runs after its handler by at most",
+    sentences: &["a task runs {max} after the handler that wakes it at worst, {p50} at the median"],
+    ..WORST
 };

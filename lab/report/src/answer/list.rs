@@ -1,12 +1,13 @@
 //! The rows of answers that are no latencies: limits, published figures and peers, as cells of text.
 
 use super::{
-    rule,
+    reading, rule,
     span::{Span, amount, ratio},
 };
 use chronoscope_run::{
     Answering, CaseResult, Limit, PeerResult, Published, Run, Status, statistics,
 };
+use chronoscope_suite::spec::Figure;
 use chronoscope_units::show;
 
 /// A table of text: the first column is of words, the others of numbers.
@@ -247,15 +248,18 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
     rows.collect()
 }
 
-/// The span of a figure over the usual series of an experiment's cases with evidence.
-pub fn of_experiment(run: &Run, experiment: &str, name: &str) -> Option<Span> {
+/// The span of a figure over an experiment's cases with evidence. A statistic of the first series
+/// spans all [usual](rule::usual) ones.
+pub fn of_experiment(run: &Run, experiment: &str, figure: Figure) -> Option<Span> {
     let mut spans = Vec::new();
     for case in run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven()) {
-        let mut series: Vec<_> = rule::usual(case).map(Some).collect();
-        if series.is_empty() {
-            series.push(None); // a figure needs none
+        match figure {
+            Figure::First(name) if rule::usual(case).nth(1).is_some() => {
+                let each = rule::usual(case);
+                spans.extend(each.filter_map(|one| Span::of_case(case, Some(one), name)));
+            }
+            _ => spans.extend(reading::span(case, figure)),
         }
-        spans.extend(series.into_iter().filter_map(|one| Span::of_case(case, one, name)));
     }
     let mut spans = spans.into_iter();
     let first = spans.next()?;

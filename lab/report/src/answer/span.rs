@@ -7,7 +7,7 @@ use chronoscope_units::{self as units, digits, show};
 
 /// Half the range of the repetitions, relative to the figure, up to which a figure is written as a
 /// value, and not as the range.
-const AGREED: f64 = 0.1;
+pub const AGREED: f64 = 0.1;
 
 /// A no-break space, which keeps a number and its unit on one line.
 const TIE: &str = "\u{a0}";
