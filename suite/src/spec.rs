@@ -120,7 +120,9 @@ pub struct Reading {
 /// The figure of an experiment that answers its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decides {
+    /// The usual one.
     Typical,
+    /// The one that nothing exceeded.
     Worst,
 }
 

@@ -74,6 +74,7 @@ pub enum Place {
     Best,
     /// As good as the best of the others.
     Equal,
+    /// Another cell is better.
     Behind,
     /// Nothing to compare with.
     Alone,
