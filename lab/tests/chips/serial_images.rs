@@ -69,11 +69,11 @@ struct Emulated {
 
 impl Emulated {
     fn new(chip: &str, kernel: &str) -> Self {
-        let triple = &Table::read().chip(chip).unwrap().triple;
+        let triple = Table::read().chip(chip).unwrap().triple.clone();
         let mut build = builder();
         build.args([
             "firmware",
-            triple,
+            &triple,
             "build",
             "--locked",
             "--profile",
