@@ -5,10 +5,9 @@
 
 use std::io::{Cursor, Write as _};
 
-use anyhow::Result;
 use chronoscope_capture::{
-    Analyser, Capture, Edge, Resampled, Sampling, Sink, Source, measure::Measure, measure::Request,
-    measure::analyse, saleae, sigrok, vcd as dump,
+    Analyser, Capture, Edge, Error, Resampled, Result, Sampling, Sink, Source, measure::Measure,
+    measure::Request, measure::analyse, saleae, sigrok, vcd as dump,
 };
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
@@ -64,7 +63,7 @@ pub const READERS: [Open; 4] = [
 
 /// Applies everything that the program does with a capture; returns `true` if the bytes are one.
 pub fn exercise(open: Open, bytes: &[u8]) -> bool {
-    let refuse = |error: anyhow::Error| {
+    let refuse = |error: Error| {
         let text = format!("{error:#}");
         assert!(!text.is_empty() && !text.contains(char::is_control), "{text:?}");
         false

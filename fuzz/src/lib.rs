@@ -162,7 +162,7 @@ pub fn study(bytes: &[u8]) {
 
 pub fn baseline(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    if let Some(baseline) = ok_with_message(baseline::parse(text)) {
+    if let Some(baseline) = ok_with_message(baseline::parse(text).map_err(Into::into)) {
         let written = baseline::render(&baseline);
         assert_eq!(baseline::parse(&written).expect("a baseline as it was written"), baseline);
         let (judge, history) = (StatisticChoice::default(), History::default());

@@ -12,10 +12,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
-
 use crate::{digest::sha256, folders};
 use chronoscope_child::{supervisor, supervisor::Supervised};
+use chronoscope_units::file::within;
 
 /// The size in bytes above which entries are removed, the least recently used first. Kernels are
 /// removed last, since they are small and slow to download.
@@ -46,12 +45,11 @@ impl Cache {
     ///
     /// # Errors
     /// If neither XDG_CACHE_HOME nor HOME is an absolute path.
-    pub fn for_user() -> Result<Self> {
+    pub fn for_user() -> io::Result<Self> {
         let folder = folders::for_user("XDG_CACHE_HOME", ".cache");
-        let folder = folder.context(
-            "there is no folder for kernels and booted machines: set HOME or XDG_CACHE_HOME",
-        )?;
-        Ok(Self(folder.join("chronoscope")))
+        let error =
+            "there is no folder for kernels and booted machines: set HOME or XDG_CACHE_HOME";
+        Ok(Self(folder.ok_or_else(|| io::Error::other(error))?.join("chronoscope")))
     }
 
     /// The cache's folder.
@@ -76,34 +74,34 @@ impl Cache {
     /// # Errors
     /// If `make` fails, the wait is stopped, or the file system fails; the message of a file
     /// system's error gives the path.
-    pub fn obtain(
+    pub fn obtain<E: From<io::Error>>(
         &self,
         kind: &str,
         name: &str,
         stop: &AtomicBool,
-        make: impl FnOnce(&Path) -> Result<()>,
-    ) -> Result<PathBuf> {
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
         if let Some(path) = self.find(kind, name).filter(|path| is_sound(path)) {
             return Ok(path);
         }
         let parent = self.0.join(kind);
-        let place = || format!("the cache {} cannot be written", parent.display());
-        fs::create_dir_all(&parent).with_context(place)?;
+        let place = || within(format!("the cache {} cannot be written", parent.display()));
+        fs::create_dir_all(&parent).map_err(place())?;
         // The lock is held until this function returns; the system releases it if the process dies.
-        let lock = File::create(self.0.join("lock")).with_context(place)?;
-        wait_for(&lock, stop).with_context(place)?;
+        let lock = File::create(self.0.join("lock")).map_err(place())?;
+        wait_for(&lock, stop).map_err(place())?;
         if let Some(path) = self.find(kind, name) {
             if is_sound(&path) {
                 return Ok(path);
             }
-            fs::remove_dir_all(&path).with_context(place)?;
+            fs::remove_dir_all(&path).map_err(place())?;
         }
         let unfinished = Unfinished::new(self.0.join(format!("unfinished-{}", process::id())));
-        fs::create_dir_all(&unfinished.path).with_context(place)?;
+        fs::create_dir_all(&unfinished.path).map_err(place())?;
         make(&unfinished.path)?;
-        describe(&unfinished.path).with_context(place)?;
+        describe(&unfinished.path).map_err(place())?;
         let path = parent.join(name);
-        fs::rename(&unfinished.path, &path).with_context(place)?;
+        fs::rename(&unfinished.path, &path).map_err(place())?;
         self.shrink(&path)?;
         Ok(path)
     }
@@ -112,8 +110,8 @@ impl Cache {
     ///
     /// # Errors
     /// If the cache cannot be read; the message gives its path.
-    pub fn entries(&self) -> Result<Vec<Entry>> {
-        let list = || {
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        let list = || -> io::Result<Vec<Entry>> {
             let mut entries = Vec::new();
             for kind in folders(&self.0)? {
                 for path in folders(&kind)? {
@@ -123,14 +121,14 @@ impl Cache {
                 }
             }
             entries.sort_by_key(|entry| (entry.name.starts_with(KERNELS), entry.used));
-            io::Result::Ok(entries)
+            Ok(entries)
         };
-        list().map_err(|error| anyhow!("the cache {} cannot be read: {error}", self.0.display()))
+        list().map_err(within(format!("the cache {} cannot be read", self.0.display())))
     }
 
     /// Removes entries, in the order of [`Self::entries`], until the cache is within [`LIMIT`].
     /// Never removes the entry `keep`.
-    fn shrink(&self, keep: &Path) -> Result<()> {
+    fn shrink(&self, keep: &Path) -> io::Result<()> {
         let entries = self.entries()?;
         let mut excess = entries.iter().map(|entry| entry.bytes).sum::<u64>().saturating_sub(LIMIT);
         for entry in entries.iter().filter(|entry| entry.path != keep) {
@@ -148,9 +146,9 @@ impl Cache {
 ///
 /// # Errors
 /// If the folder cannot be removed; the message gives its path.
-pub fn remove(entry: &Entry) -> Result<()> {
+pub fn remove(entry: &Entry) -> io::Result<()> {
     fs::remove_dir_all(&entry.path)
-        .with_context(|| format!("{} cannot be removed", entry.path.display()))
+        .map_err(within(format!("{} cannot be removed", entry.path.display())))
 }
 
 /// The subfolders of a folder; empty if the folder does not exist.
@@ -216,12 +214,14 @@ fn is_sound(folder: &Path) -> bool {
 ///
 /// # Errors
 /// If the file cannot be locked, or `stop` becomes true.
-fn wait_for(lock: &File, stop: &AtomicBool) -> Result<()> {
+fn wait_for(lock: &File, stop: &AtomicBool) -> io::Result<()> {
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-            Err(TryLockError::WouldBlock) if stop.load(Ordering::Relaxed) => bail!("interrupted"),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if stop.load(Ordering::Relaxed) => {
+                return Err(io::Error::other("interrupted"));
+            }
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(50)),
         }
     }
@@ -256,15 +256,18 @@ mod tests {
     fn an_entry_is_made_once_and_whole() {
         let cache = Cache(env::temp_dir().join(format!("chronoscope-cache-{}", process::id())));
         let stop = AtomicBool::new(false);
-        let failed = cache.obtain("kernels", "a", &stop, |folder| {
+        let failed = cache.obtain::<io::Error>("kernels", "a", &stop, |folder| {
             fs::write(folder.join("half"), "half")?;
-            bail!("no network")
+            Err(io::Error::other("no network"))
         });
         assert!(failed.is_err() && cache.entries().unwrap().is_empty());
         let made = cache
-            .obtain("kernels", "a", &stop, |folder| Ok(fs::write(folder.join("whole"), "whole")?))
+            .obtain::<io::Error>("kernels", "a", &stop, |folder| {
+                fs::write(folder.join("whole"), "whole")
+            })
             .unwrap();
-        let found = cache.obtain("kernels", "a", &stop, |_| panic!("it is there")).unwrap();
+        let found =
+            cache.obtain::<io::Error>("kernels", "a", &stop, |_| panic!("it is there")).unwrap();
         assert_eq!(made, found);
         let entries = cache.entries().unwrap();
         assert!(
@@ -278,8 +281,8 @@ mod tests {
     fn a_damaged_entry_is_renewed() {
         let cache = Cache(env::temp_dir().join(format!("chronoscope-damaged-{}", process::id())));
         let stop = AtomicBool::new(false);
-        let make = |folder: &Path| Ok(fs::write(folder.join("file"), "whole")?);
-        let path = cache.obtain("machines", "a", &stop, make).unwrap();
+        let make = |folder: &Path| fs::write(folder.join("file"), "whole");
+        let path = cache.obtain::<io::Error>("machines", "a", &stop, make).unwrap();
         let damages: [fn(&Path); 3] = [
             |file| fs::remove_file(file).unwrap(),
             |file| fs::write(file, "whol").unwrap(),
@@ -287,10 +290,10 @@ mod tests {
         ];
         for damage in damages {
             damage(&path.join("file"));
-            assert_eq!(cache.obtain("machines", "a", &stop, make).unwrap(), path);
+            assert_eq!(cache.obtain::<io::Error>("machines", "a", &stop, make).unwrap(), path);
             assert_eq!(fs::read(path.join("file")).unwrap(), b"whole");
         }
-        let sound = cache.obtain("machines", "a", &stop, |_| panic!("it is sound"));
+        let sound = cache.obtain::<io::Error>("machines", "a", &stop, |_| panic!("it is sound"));
         assert!(sound.is_ok());
         fs::remove_dir_all(cache.folder()).unwrap();
     }
@@ -302,7 +305,8 @@ mod tests {
         let other = File::create(cache.folder().join("lock")).unwrap();
         other.lock().unwrap();
         let stop = AtomicBool::new(true);
-        let waited = cache.obtain("kernels", "a", &stop, |_| panic!("another makes it"));
+        let waited =
+            cache.obtain::<io::Error>("kernels", "a", &stop, |_| panic!("another makes it"));
         assert!(format!("{:#}", waited.unwrap_err()).ends_with(": interrupted"));
         fs::remove_dir_all(cache.folder()).unwrap();
     }

@@ -9,16 +9,15 @@ use std::{
     },
 };
 
-use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 
-use chronoscope_units::OneLine;
+use chronoscope_units::{OneLine, file::within};
 
 /// Prints to standard output. A reader that stops early, such as `head`, causes no error.
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn print(text: &str) -> Result<()> {
+pub fn print(text: &str) -> io::Result<()> {
     print_with(|output| output.write_all(text.as_bytes()))
 }
 
@@ -26,11 +25,11 @@ pub fn print(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     match content(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("cannot write to standard output"),
+        outcome => outcome.map_err(within("cannot write to standard output")),
     }
 }
 

@@ -2,12 +2,12 @@
 //! ones may end it at once. The module knows nothing of the stopped work.
 
 use std::{
-    process,
+    io, process,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use chronoscope_units::file::within;
 
 /// The exit status of an interrupted run.
 pub const INTERRUPTED: u8 = 130;
@@ -32,14 +32,14 @@ pub fn stop() -> &'static AtomicBool {
 ///
 /// # Errors
 /// If the handler cannot be installed.
-pub fn watch() -> Result<&'static AtomicBool> {
+pub fn watch() -> io::Result<&'static AtomicBool> {
     let mut signals = Received::default();
     ctrlc::set_handler(move || match signals.react(Instant::now()) {
         Reaction::Stop => STOP.store(true, Ordering::Relaxed),
         Reaction::Ignore => {}
         Reaction::End => process::exit(INTERRUPTED.into()),
     })
-    .context("cannot watch for signals")?;
+    .map_err(|error| within("cannot watch for signals")(io::Error::other(error)))?;
     Ok(stop())
 }
 

@@ -3,7 +3,6 @@
 
 use std::io::{Read, Write};
 
-use anyhow::{Context as _, Result};
 use chronoscope_units::printable;
 
 use super::{
@@ -13,6 +12,7 @@ use super::{
     tick::Tick,
     vcd,
 };
+use crate::error::{Result, within};
 
 /// A whole capture in memory. All times are in ticks.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +114,7 @@ impl Capture {
     pub fn from_vcd(source: &str, input: impl Read) -> Result<Self> {
         vcd::Reader::new(source, input)
             .and_then(|mut reader| Self::collect(&mut reader))
-            .with_context(|| printable(source))
+            .map_err(within(printable(source)))
     }
 
     /// Describes this capture without its edges.

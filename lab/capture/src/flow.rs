@@ -1,11 +1,10 @@
 //! The stream of edges from a file to its consumer, in the order of time; no edge is stored.
 //! Formats and measures are implemented elsewhere, as sources and sinks.
 
-use anyhow::Result;
-
 use chronoscope_units::OneLine;
 
 use super::{names::Names, tick::Tick};
+use crate::error::Result;
 
 /// The properties of a capture that are known before its first edge.
 #[derive(Clone, Debug, PartialEq)]

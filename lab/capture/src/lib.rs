@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod capture;
+mod error;
 mod flow;
 pub mod measure;
 mod meter;
@@ -29,6 +30,7 @@ pub mod vcd;
 mod words;
 
 pub use capture::{Capture, Channel, Collect, Pulse};
+pub use error::{Error, Result};
 pub use flow::{Edge, Header, Sampling, Sink, Source};
 pub use names::{Names, find};
 pub use open::{open, open_sampled};

@@ -2,8 +2,9 @@
 
 use std::{fmt, iter, ops::Index, sync::Arc};
 
-use anyhow::{Result, bail};
 use chronoscope_units::printable;
+
+use crate::error::{Result, bail};
 
 /// Names in order. Each is printable, whatever the file holds. A clone shares the memory.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
-
 use super::{Source, saleae, sigrok, vcd};
+use crate::error::{Result, bail, ensure, within};
 
 /// The number of leading bytes that identify a format.
 const HEAD: u64 = 256;
@@ -33,11 +32,11 @@ pub fn open_sampled(path: &Path, sampled: Option<u64>) -> Result<Box<dyn Source>
     if path.is_dir() {
         return Ok(Box::new(saleae::Binary::new(&source, folder(path)?)?));
     }
-    let mut file = chronoscope_units::file::open(path).context("cannot be opened")?;
+    let mut file = chronoscope_units::file::open(path).map_err(within("cannot be opened"))?;
     let mut head = Vec::new();
-    file.by_ref().take(HEAD).read_to_end(&mut head).context("cannot be read")?;
+    file.by_ref().take(HEAD).read_to_end(&mut head).map_err(within("cannot be read"))?;
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
-        file.rewind().context("it is a zip archive, which cannot be read from a pipe")?;
+        file.rewind().map_err(within("it is a zip archive, which cannot be read from a pipe"))?;
         return Ok(Box::new(sigrok::Reader::sampled(&source, file, sampled)?));
     }
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
@@ -77,15 +76,15 @@ fn name(path: &Path) -> String {
 /// `digital_10.bin`.
 fn folder(path: &Path) -> Result<Vec<(String, File)>> {
     let mut files: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(path).context("cannot be read")? {
-        let file = entry.context("cannot be read")?.path();
+    for entry in fs::read_dir(path).map_err(within("cannot be read"))? {
+        let file = entry.map_err(within("cannot be read"))?.path();
         if file.extension().is_some_and(|extension| extension == "bin") {
             files.push(file);
         }
     }
     files.sort_by_key(|file| (file.as_os_str().len(), file.clone()));
     let open = |file: &PathBuf| {
-        Ok((name(file), chronoscope_units::file::open(file).with_context(|| name(file))?))
+        Ok((name(file), chronoscope_units::file::open(file).map_err(within(name(file)))?))
     };
     files.iter().map(open).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use anyhow::{Result, anyhow, bail, ensure};
+use crate::error::{Result, bail, ensure, fault};
 
 /// A quantity measured of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Trigger {
 }
 
 impl FromStr for Trigger {
-    type Err = anyhow::Error;
+    type Err = crate::Error;
 
     fn from_str(text: &str) -> Result<Self> {
         let level = match text.split_once(':') {
@@ -96,13 +96,13 @@ pub struct Request {
 
 /// Parses the names of the command line.
 impl FromStr for Measure {
-    type Err = anyhow::Error;
+    type Err = crate::Error;
 
     fn from_str(text: &str) -> Result<Self> {
         let names = || Self::ALL.map(Self::name).join(", ");
         Self::ALL
             .into_iter()
             .find(|measure| measure.name() == text)
-            .ok_or_else(|| anyhow!("there is {}", names()))
+            .ok_or_else(|| fault!("there is {}", names()))
     }
 }

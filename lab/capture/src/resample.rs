@@ -7,12 +7,11 @@
 //! is off by less than one period either way. A pulse between two samples is not seen; such pulses
 //! are counted.
 
-use anyhow::{Result, anyhow, bail, ensure};
-
 use super::{
     flow::{Edge, Header, Sampling, Settle, Sink, Source},
     tick::{Tick, gcd},
 };
+use crate::error::{Result, bail, ensure, fault};
 
 /// The greatest phase, in 65,536ths of a period: exact, and finer than any analyser's clock is
 /// stable.
@@ -64,7 +63,7 @@ impl Resampled {
             Sampling::Unknown => bail!("it was sampled already: only exact edges can be resampled"),
         }
         let tick = Tick::from_hertz(analyser.hertz)
-            .ok_or_else(|| anyhow!("a rate of 0 samples nothing"))?;
+            .ok_or_else(|| fault!("a rate of 0 samples nothing"))?;
         let grid = Grid::new(exact.tick, analyser)?;
         let header = Header { tick, sampling: Sampling::At(analyser.hertz), ..exact.clone() };
         Ok(Self { inner, header, grid, unseen: 0 })
@@ -106,7 +105,7 @@ impl Grid {
         let (one, two) = (gcd(numerator, denominator), gcd(hertz, denominator));
         let samples = (numerator / one).checked_mul(hertz / two);
         let samples = samples
-            .ok_or_else(|| anyhow!("its ticks of {tick} are too long for samples at {hertz} Hz"))?;
+            .ok_or_else(|| fault!("its ticks of {tick} are too long for samples at {hertz} Hz"))?;
         let below = u128::from(denominator / two);
         let parts = u128::from(PARTS) + 1;
         Ok(Self {
@@ -131,13 +130,13 @@ impl Grid {
 
     /// The index of the last sample at or before a time.
     fn last(self, ticks: u64) -> Result<u64> {
-        let place = self.place(ticks)?.ok_or_else(|| anyhow!("it is shorter than one sample"))?;
+        let place = self.place(ticks)?.ok_or_else(|| fault!("it is shorter than one sample"))?;
         u64::try_from(place / self.below).map_err(|_| too_long())
     }
 }
 
-fn too_long() -> anyhow::Error {
-    anyhow!("it is too long to be resampled at that rate")
+fn too_long() -> crate::Error {
+    fault!("it is too long to be resampled at that rate")
 }
 
 /// Divides in 64 bits where the numbers fit, since division of 128 bits is slow.

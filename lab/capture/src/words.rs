@@ -3,9 +3,9 @@
 
 use std::io::Read;
 
-use anyhow::{Result, anyhow, bail};
-
 use chronoscope_units::printable;
+
+use crate::error::{Result, bail, fault};
 
 /// The longest word in bytes. A longer word is a vector too wide for pins, or the file is no dump.
 const LONGEST: usize = 1 << 16;
@@ -108,7 +108,7 @@ impl<R: Read> Words<R> {
             match self.input.read(&mut self.buffer[self.filled..]) {
                 Ok(count) => break count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(anyhow!("cannot be read: {error}")),
+                Err(error) => return Err(fault!("cannot be read: {error}")),
             }
         };
         self.filled += count;

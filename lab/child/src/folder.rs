@@ -8,6 +8,8 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use chronoscope_units::file::within;
+
 use crate::supervisor::{self, Supervised};
 
 /// An empty temporary folder; removed with its contents on drop, or by the supervisor when the
@@ -31,8 +33,9 @@ impl Folder {
                 // Left by a process of the same number that was killed without a supervisor.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    let text = format!("cannot make the folder {}: {error}", path.display());
-                    return Err(io::Error::new(error.kind(), text));
+                    return Err(within(format!("cannot make the folder {}", path.display()))(
+                        error,
+                    ));
                 }
                 Ok(()) => return Ok(Self { _held: supervisor::hold_folder(&path), path }),
             }
@@ -50,9 +53,7 @@ impl Folder {
     /// If the file cannot be read or is not UTF-8.
     pub fn text(&self, name: &str) -> io::Result<String> {
         let path = self.path(name);
-        fs::read_to_string(&path).map_err(|error| {
-            io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))
-        })
+        fs::read_to_string(&path).map_err(within(format!("{} cannot be read", path.display())))
     }
 }
 

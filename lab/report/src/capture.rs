@@ -3,7 +3,6 @@
 
 use std::{ffi::OsStr, io, path::Path};
 
-use anyhow::Result;
 use serde_json::json;
 
 use super::{
@@ -13,7 +12,10 @@ use super::{
         TextTable,
     },
 };
-use chronoscope_capture::{Sampling, Source, find, measure::Analysis, measure::Row, sigrok, vcd};
+use crate::error::Result;
+use chronoscope_capture::{
+    Error, Sampling, Source, find, measure::Analysis, measure::Row, sigrok, vcd,
+};
 use chronoscope_units::{digits, show};
 
 /// Number of bars in a table row's histogram.
@@ -255,28 +257,29 @@ pub fn convert(
     let index_of = |name: &String| find(name, header.channels.iter());
     let wanted: Vec<usize> = match channels {
         [] => (0..header.channels.len()).collect(),
-        named => named.iter().map(index_of).collect::<Result<_>>()?,
+        named => named.iter().map(index_of).collect::<Result<_, Error>>()?,
     };
     header.channels = wanted.iter().map(|index| &header.channels[*index]).collect();
     let mut failure = None;
     let written = file::write_with(path, |output| {
         let outcome = match format {
-            Format::Vcd => {
-                let writer = vcd::Writer::new(&header, output).map_err(anyhow::Error::from);
-                writer.and_then(|mut writer| source.read(&wanted, &mut writer))
-            }
+            Format::Vcd => vcd::Writer::new(&header, output)
+                .map_err(Error::from)
+                .and_then(|mut writer| source.read(&wanted, &mut writer)),
             Format::Sigrok => sigrok::Writer::new(&header, output)
                 .and_then(|mut writer| source.read(&wanted, &mut writer)),
         };
-        outcome.map_err(|error| match error.downcast::<io::Error>() {
-            // The error occurred while writing the file.
-            Ok(error) => error,
+        outcome.map_err(|error| match error {
+            Error::Output(error) => error,
             // The error occurred while reading the capture: it is returned unchanged below.
-            Err(error) => {
+            error => {
                 failure = Some(error);
                 io::Error::other("the capture cannot be read")
             }
         })
     });
-    failure.map_or(written, Err)
+    match failure {
+        Some(error) => Err(error.into()),
+        None => Ok(written?),
+    }
 }

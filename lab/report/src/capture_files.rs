@@ -6,9 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Result;
-
 use super::file;
+use crate::error::Result;
 use chronoscope_run::{CaseResult, Run, names::CAPTURE};
 
 /// Longest file name in characters, without its extension; far below the limits of file systems.

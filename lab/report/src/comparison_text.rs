@@ -2,8 +2,6 @@
 //! statistic of each series, then the sentences and reasons of verdicts that are not a pass, the
 //! unmatched cases, and the overall verdict.
 
-use anyhow::Result;
-
 use super::{
     answer::{compared::Compared, terminal::wrap},
     screen::Screen,
@@ -15,6 +13,7 @@ use super::{
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::Side,
     comparison::StatisticLine, comparison::in_a_word, comparison::steady, comparison::up_to,
+    error::Result,
 };
 use chronoscope_run::{Context, Unit};
 use chronoscope_units::{digits, show};

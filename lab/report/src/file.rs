@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
 use rustix::{
     fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl},
     io::Errno,
@@ -19,26 +18,28 @@ use rustix::{
 
 use chronoscope_base::signals;
 use chronoscope_child::{supervisor, supervisor::Supervised};
+use chronoscope_units::file::within;
 
 /// Checks before a long run that [`write`] will be able to write `path`.
 ///
 /// # Errors
 /// When `path` is a folder or has no file name, or its folder is missing or not writable.
-pub fn check(path: &Path) -> Result<()> {
+pub fn check(path: &Path) -> io::Result<()> {
     let shown = path.display();
+    let refused = |text: String| Err(io::Error::new(ErrorKind::InvalidFilename, text));
     if path.is_dir() {
-        bail!("cannot write {shown}: it is a folder: name a file in it");
+        return refused(format!("cannot write {shown}: it is a folder: name a file in it"));
     }
     if path.file_name().is_none() {
-        bail!("cannot write `{shown}`: that is no file's name");
+        return refused(format!("cannot write `{shown}`: that is no file's name"));
     }
     let place = if is_special(path) { path } else { folder(path) };
     if !place.exists() {
-        bail!("cannot write {shown}: there is no folder {}: make it first", place.display());
+        let place = place.display();
+        return refused(format!("cannot write {shown}: there is no folder {place}: make it first"));
     }
-    access(place, Access::WRITE_OK)
-        .map_err(io::Error::from)
-        .with_context(|| format!("cannot write {shown}"))
+    let access = access(place, Access::WRITE_OK).map_err(io::Error::from);
+    access.map_err(within(format!("cannot write {shown}")))
 }
 
 /// Writes a file atomically: to a temporary file in the same folder, which is then renamed. Devices
@@ -46,7 +47,7 @@ pub fn check(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// When the file cannot be written; an existing file is then unchanged.
-pub fn write(path: &Path, text: &str) -> Result<()> {
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
     write_with(path, |file| file.write_all(text.as_bytes()))
 }
 
@@ -57,14 +58,14 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
 pub fn write_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<()> {
+) -> io::Result<()> {
     check(path)?;
     let written = if is_special(path) {
         open_special(path).and_then(|file| buffered(file, content)).map(drop)
     } else {
         replace(path, content)
     };
-    written.with_context(|| format!("cannot write {}", path.display()))
+    written.map_err(within(format!("cannot write {}", path.display())))
 }
 
 /// Opens a device or a pipe for writing. Waits for the reader of a named pipe until a signal asks

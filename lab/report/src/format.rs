@@ -6,7 +6,6 @@ use std::{
     path::Path,
 };
 
-use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
     google_benchmark_console, html, json, junit, outcomes::Outcomes, perfetto, table,
     text_table::fold, vcd,
 };
-use crate::{comparison::Comparison, timeline::Timeline};
+use crate::{comparison::Comparison, error::Result, timeline::Timeline};
 use chronoscope_capture::measure::Analysis;
 use chronoscope_run::Run;
 use chronoscope_run::history::CaseRow;

@@ -26,9 +26,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
 use serde::Serialize;
 
+use crate::error::Result;
 use chronoscope_run::{CaseResult, Repetition, Role, Run, SeriesResult, Statistic, Status, Unit};
 use chronoscope_statistics::median;
 

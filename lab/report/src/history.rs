@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
 use serde::Serialize;
 
 use super::text_table::{
     Side::{Left, Right},
     TextTable,
 };
+use crate::error::Result;
 use chronoscope_run::history::{CaseRow, RunRow};
 use chronoscope_run::{Label, Unit};
 use chronoscope_statistics::{alert::FEWEST_RUNS, alert::expected, alert::outside, median};

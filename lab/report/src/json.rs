@@ -1,7 +1,6 @@
 //! Chronoscope's JSON: the complete run, as documented in `docs/run-file.md`.
 
-use anyhow::Result;
-
+use crate::error::Result;
 use chronoscope_run::Run;
 use chronoscope_units::is_unprintable;
 

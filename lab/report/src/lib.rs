@@ -15,6 +15,7 @@ pub mod comparison;
 mod comparison_text;
 pub mod csv;
 mod csv_long;
+mod error;
 mod file;
 pub mod format;
 pub mod github;
@@ -44,22 +45,23 @@ use std::{
     slice,
 };
 
-use anyhow::{Context as _, Result, bail};
+pub use error::{Error, Result};
 use format::{ComparisonFormat, ComparisonWriter, RunFormat, RunWriter, TraceFormat};
 pub use paint::Paint;
 pub use screen::Screen;
 
-use crate::{comparison::Comparison, timeline::Timeline};
+use crate::{comparison::Comparison, error::refuse, timeline::Timeline};
 use chronoscope_base::console;
 use chronoscope_run::Run;
 use chronoscope_run::history::CaseRow;
+use chronoscope_units::file::within;
 
 /// Checks before a long run that [`write()`] will be able to write its output.
 ///
 /// # Errors
 /// When the requested file cannot be created.
 pub fn check(file: Option<&Path>) -> Result<()> {
-    file.map_or(Ok(()), file::check)
+    Ok(file.map_or(Ok(()), file::check)?)
 }
 
 /// Writes a run in the requested format, to a file or to standard output. `name` is the word by
@@ -85,7 +87,7 @@ pub fn write_several(
     file: Option<&Path>,
 ) -> Result<()> {
     let RunWriter::Several(render) = format.writer else {
-        bail!("several runs are shown in a page only: write `-o FILE.html`, or name one run")
+        refuse!("several runs are shown in a page only: write `-o FILE.html`, or name one run")
     };
     emit(&render(runs), file)
 }
@@ -122,9 +124,9 @@ pub fn page(run: &Run, file: &Path) -> Result<()> {
 /// When the folder cannot be created, or the file cannot be written.
 pub fn text(page: &str, file: &Path) -> Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {} for pages", folder.display()))?;
-    file::write(file, page)
+    let step = format!("cannot make the folder {} for pages", folder.display());
+    fs::create_dir_all(folder).map_err(within(step))?;
+    Ok(file::write(file, page)?)
 }
 
 /// Writes a rendered text to a file, or to standard output when `file` is `None`.
@@ -132,7 +134,7 @@ pub fn text(page: &str, file: &Path) -> Result<()> {
 /// # Errors
 /// When the output cannot be written.
 pub fn emit(text: &str, file: Option<&Path>) -> Result<()> {
-    file.map_or_else(|| console::print(text), |path| file::write(path, text))
+    Ok(file.map_or_else(|| console::print(text), |path| file::write(path, text))?)
 }
 
 /// Writes a text piece by piece to a file, or to standard output when `file` is `None`.
@@ -143,10 +145,10 @@ pub fn emit_with(
     file: Option<&Path>,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
-    match file {
+    Ok(match file {
         Some(path) => file::write_with(path, content),
         None => console::print_with(content),
-    }
+    }?)
 }
 
 /// Writes a timeline to a file, or to standard output when `file` is `None`.
@@ -155,9 +157,9 @@ pub fn emit_with(
 /// When the output cannot be written, or a binary format would go to a terminal.
 pub fn draw(timeline: &mut Timeline<'_>, format: TraceFormat, file: Option<&Path>) -> Result<()> {
     let content = |output: &mut dyn Write| (format.writer.write)(timeline, output);
-    match (file, format.writer.not_on_terminal) {
+    Ok(match (file, format.writer.not_on_terminal) {
         (Some(path), _) => file::write_with(path, content),
-        (None, Some(refusal)) if stdout().is_terminal() => bail!(refusal),
+        (None, Some(refusal)) if stdout().is_terminal() => refuse!("{refusal}"),
         (None, _) => console::print_with(content),
-    }
+    }?)
 }

@@ -27,13 +27,13 @@ pub struct Capture {
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub channel: Vec<String>,
     /// Measure the time from this edge: rise:, fall: or edge:, and a channel.
-    #[arg(long, value_name = "EDGE:NAME", requires = "end", value_parser = trigger)]
+    #[arg(long, value_name = "EDGE:NAME", requires = "end")]
     pub start: Option<Trigger>,
     /// Measure the time to the next edge of this kind.
-    #[arg(long, value_name = "EDGE:NAME", requires = "start", value_parser = trigger)]
+    #[arg(long, value_name = "EDGE:NAME", requires = "start")]
     pub end: Option<Trigger>,
     /// Measurements of each channel [default: width].
-    #[arg(long, value_delimiter = ',', value_name = "MEASURE", value_parser = measure)]
+    #[arg(long, value_delimiter = ',', value_name = "MEASURE")]
     pub measure: Vec<Measure>,
     /// The sampling rate, for files that do not contain it: Saleae's CSV and version 0, sigrok's
     /// without a rate, and dumps without a timescale.
@@ -66,14 +66,6 @@ pub enum Phase {
     At(f64),
     /// At a random place of the period, another for each file.
     Random,
-}
-
-fn trigger(text: &str) -> Result<Trigger, String> {
-    text.parse().map_err(|error: anyhow::Error| error.to_string())
-}
-
-fn measure(text: &str) -> Result<Measure, String> {
-    text.parse().map_err(|error: anyhow::Error| error.to_string())
 }
 
 fn rate(text: &str) -> Result<u64, String> {

@@ -96,7 +96,8 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         arguments.print.output.as_deref(),
     );
     let stored = measured.map_or(Ok(None), |mut measured| measured.store());
-    written.and(stored)?;
+    written?;
+    stored?;
     Ok(comparison.verdict.exit_code())
 }
 

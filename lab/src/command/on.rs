@@ -120,7 +120,7 @@ fn kept(arguments: &cli::Run, store: Option<&mut Store>, run: &Run) -> Result<()
         keep::publish(store, runs, &numbers, output.quiet)?;
         name = numbers.first().map(i64::to_string);
     }
-    report::write(run, output.format(), output.output.as_deref(), name.as_deref())
+    Ok(report::write(run, output.format(), output.output.as_deref(), name.as_deref())?)
 }
 
 /// Checks that the cases can be shared by machines.

@@ -241,7 +241,8 @@ impl Prepared {
             if run.context.interrupted {
                 return Ok(INTERRUPTED);
             }
-            return report::write(run, JSON, Some(part), None).map(|()| 0);
+            report::write(run, JSON, Some(part), None)?;
+            return Ok(0);
         }
         measured.store_and_write(&arguments.output)?;
         let run = measured.run()?;

@@ -117,8 +117,8 @@ impl Measured {
         let stored = self.store();
         let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
         let (format, file) = (output.format(), output.output.as_deref());
-        let written = report::write(self.run()?, format, file, name.as_deref());
-        written.and(stored.map(drop))
+        report::write(self.run()?, format, file, name.as_deref())?;
+        stored.map(drop)
     }
 }
 

@@ -114,6 +114,6 @@ pub fn binary(capture: &Capture, channel: usize, version: i32) -> Vec<u8> {
 }
 
 /// Reads a source to its end.
-pub fn collect(mut source: impl Source) -> anyhow::Result<Capture> {
+pub fn collect(mut source: impl Source) -> chronoscope_capture::Result<Capture> {
     Capture::collect(&mut source)
 }

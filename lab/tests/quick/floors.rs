@@ -50,6 +50,7 @@ const REPORT: House = House {
             "vcd",
         ],
         &["comparison", "csv", "file", "google_benchmark", "paint", "text_table", "timeline"],
+        &["error"],
         &["lib"],
     ],
 };
@@ -99,6 +100,7 @@ const CAPTURE: House = House {
         &["resample", "saleae", "sigrok", "vcd"],
         &["flow"],
         &["names", "request", "tally", "tick", "words"],
+        &["error"],
     ],
 };
 const STATISTICS: House = House {

@@ -1,6 +1,13 @@
-//! Opens files that the user names. The module knows paths, not contents.
+//! Opens files that the user names, and words the errors of files. The module knows paths, not
+//! contents.
 
-use std::{fs::File, io, path::Path};
+use std::{fmt::Display, fs::File, io, path::Path};
+
+/// Makes a function that puts the failed step and its path before an error's text. The error's kind
+/// stays.
+pub fn within(step: impl Display) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{step}: {error}"))
+}
 
 /// Opens a regular file, or a folder, for reading. A pipe or a device is refused before it is
 /// opened, since opening may wait for ever. An open one may be read, as `/dev/stdin` or

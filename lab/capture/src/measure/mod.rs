@@ -5,7 +5,6 @@
 //! therefore off by less than one period either way; the change from one period of the signal to
 //! the next, which involves three edges, by less than two.
 
-use anyhow::{Result, bail, ensure};
 use chronoscope_units::OneLine;
 use serde::Serialize;
 
@@ -18,6 +17,7 @@ pub use super::{
     request::{Measure, Request, Trigger},
     tally::Statistics,
 };
+use crate::error::{Result, bail, ensure};
 
 /// The most rows of one file; each may take 2 MB of memory.
 const MOST_ROWS: usize = 64;

@@ -5,10 +5,10 @@
 
 use std::io::{BufReader, Read};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::printable;
 
 use super::MAGIC;
+use crate::error::{Result, bail, ensure, fault, within};
 use crate::{
     Sampling, Tick,
     flow::{Header, Settle, Sink, Source},
@@ -56,7 +56,7 @@ impl<R: Read> Reader<R> {
     pub fn new(source: &str, files: Vec<(String, R)>) -> Result<Self> {
         let open = |(name, input): (String, R)| {
             let context = printable(&name);
-            Channel::new(name, input).with_context(|| context)
+            Channel::new(name, input).map_err(within(context))
         };
         let channels = files.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = channels.first() else { bail!("there is no file of a channel in it") };
@@ -104,7 +104,7 @@ impl<R: Read> Channel<R> {
     }
 
     fn next_named(&mut self) -> Result<Option<f64>> {
-        self.next().with_context(|| printable(&self.name))
+        self.next().map_err(|error| within(printable(&self.name))(error))
     }
 
     /// Returns the time of the next edge in seconds; `None` at the end.
@@ -113,7 +113,11 @@ impl<R: Read> Channel<R> {
             if self.chunks_left == 0 {
                 let mut rest = Vec::new();
                 // Unlike `read`, `read_to_end` tries an interrupted read again.
-                self.input.by_ref().take(1).read_to_end(&mut rest).context("cannot be read")?;
+                self.input
+                    .by_ref()
+                    .take(1)
+                    .read_to_end(&mut rest)
+                    .map_err(within("cannot be read"))?;
                 ensure!(rest.is_empty(), "there is more in it than it says: it is damaged");
                 return Ok(None);
             }
@@ -182,7 +186,7 @@ fn bytes<const N: usize>(input: &mut impl Read) -> Result<[u8; N]> {
     let mut bytes = [0; N];
     input
         .read_exact(&mut bytes)
-        .map_err(|error| anyhow!("it is cut off, or cannot be read: {error}"))?;
+        .map_err(|error| fault!("it is cut off, or cannot be read: {error}"))?;
     Ok(bytes)
 }
 

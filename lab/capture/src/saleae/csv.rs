@@ -3,9 +3,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::printable;
 
+use crate::error::{Result, bail, ensure, fault, within};
 use crate::{
     Sampling, Tick,
     flow::{Header, Settle, Sink, Source},
@@ -80,13 +80,13 @@ impl<R: Read> Source for Reader<R> {
             let mut cells = text.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             let time = cells.next().unwrap_or_default();
             let now = picoseconds(time)
-                .ok_or_else(|| anyhow!("line {number}: `{}` is no time in seconds", shown(time)))?;
+                .ok_or_else(|| fault!("line {number}: `{}` is no time in seconds", shown(time)))?;
             let since = now
                 .checked_sub(*first.get_or_insert(now))
                 .and_then(|since| u64::try_from(since).ok());
             let at = since.filter(|at| *at >= settle.now());
             settle.advance(
-                at.ok_or_else(|| anyhow!("line {number}: time goes back, to {}", shown(time)))?,
+                at.ok_or_else(|| fault!("line {number}: time goes back, to {}", shown(time)))?,
             )?;
             for (channel, places) in places.iter().enumerate() {
                 let Some(cell) = cells.next() else {
@@ -98,8 +98,8 @@ impl<R: Read> Source for Reader<R> {
                 for place in places {
                     settle.set(
                         *place,
-                        level(cell).with_context(|| {
-                            format!("line {number}: {}", printable(&channels[channel]))
+                        level(cell).map_err(|error| {
+                            fault!("line {number}: {}: {error}", printable(&channels[channel]))
                         })?,
                     );
                 }
@@ -192,7 +192,7 @@ impl<R: Read> Lines<R> {
             .by_ref()
             .take(LONGEST + 1)
             .read_until(b'\n', &mut self.line)
-            .context("cannot be read")?;
+            .map_err(within("cannot be read"))?;
         ensure!(count as u64 <= LONGEST, "line {}: it is longer than {LONGEST} bytes", self.number);
         Ok(count > 0)
     }

@@ -3,9 +3,9 @@
 
 use std::iter;
 
-use anyhow::{Context as _, Result, anyhow, ensure};
-
 use chronoscope_units::{QuantityError, parse_hertz, printable};
+
+use crate::error::{Result, ensure, fault, within};
 
 /// The widest sample in bytes, for 512 channels.
 const WIDEST: usize = 64;
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Metadata> {
             ensure!(devices < 2, "it holds the samples of several devices: save one of them");
         } else if let (true, Some((key, value))) = (in_device, text.split_once('=')) {
             take(&mut metadata, key.trim(), value.trim())
-                .with_context(|| format!("line {}", line + 1))?;
+                .map_err(within(format!("line {}", line + 1)))?;
         }
     }
     ensure!(
@@ -56,13 +56,13 @@ pub(super) fn parse(text: &str) -> Result<Metadata> {
 fn take(metadata: &mut Metadata, key: &str, value: &str) -> Result<()> {
     match key {
         "capturefile" => value.clone_into(&mut metadata.file),
-        "samplerate" => metadata.hertz = Some(rate(value)?),
+        "samplerate" => metadata.hertz = Some(rate(value).map_err(|error| fault!("{error}"))?),
         "unitsize" => metadata.unit = value.parse().unwrap_or_default(),
         _ => {
             let Some(number) = key.strip_prefix("probe") else { return Ok(()) };
             let bit = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             let bit = bit.ok_or_else(|| {
-                anyhow!("`{}` is no channel's number, which are from 1", printable(number))
+                fault!("`{}` is no channel's number, which are from 1", printable(number))
             })?;
             ensure!(
                 metadata.channels.len() < 8 * WIDEST,

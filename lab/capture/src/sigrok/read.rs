@@ -2,7 +2,6 @@
 
 use std::io::{ErrorKind, Read, Seek};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::printable;
 use zip::{ZipArchive, result::ZipError};
 
@@ -10,6 +9,7 @@ use super::{
     MOST,
     metadata::{self, Metadata},
 };
+use crate::error::{Result, bail, ensure, fault, within};
 use crate::{
     Sampling, Tick,
     flow::{Edge, Header, Sink, Source},
@@ -55,7 +55,8 @@ impl<F: Read + Seek> Reader<F> {
             "it is a session of version {}: 1 and 2 are known",
             printable(version.trim())
         );
-        let metadata = metadata::parse(&text(&mut archive, "metadata")?).context("metadata")?;
+        let metadata =
+            metadata::parse(&text(&mut archive, "metadata")?).map_err(within("metadata"))?;
         let parts = parts(&archive, &metadata.file)?;
         let size = |part: &String| {
             archive.by_index_data(archive.index_for_name(part)?).ok().map(|entry| entry.size())
@@ -69,12 +70,14 @@ impl<F: Read + Seek> Reader<F> {
             total <= MOST,
             "its samples take {total} bytes unpacked, and {MOST} are the most that is read: save a part of it"
         );
-        let hertz = metadata.hertz.or(hertz).context(
-            "it has no `samplerate`, so the time between its samples is not known: give it, --sampled RATE",
-        )?;
+        let Some(hertz) = metadata.hertz.or(hertz) else {
+            bail!(
+                "it has no `samplerate`, so the time between its samples is not known: give it, --sampled RATE"
+            )
+        };
         let header = Header {
             source: source.into(),
-            tick: Tick::from_hertz(hertz).ok_or_else(|| anyhow!("its samplerate is 0"))?,
+            tick: Tick::from_hertz(hertz).ok_or_else(|| fault!("its samplerate is 0"))?,
             sampling: Sampling::At(hertz),
             channels: metadata.channels.iter().map(|(_, name)| name).collect(),
         };
@@ -85,7 +88,7 @@ impl<F: Read + Seek> Reader<F> {
 /// Reads a whole small entry as text.
 fn text<F: Read + Seek>(archive: &mut ZipArchive<F>, name: &str) -> Result<String> {
     let entry = archive.by_name(name).map_err(|error| match error {
-        ZipError::FileNotFound => anyhow!("it is a zip archive without `{name}`: none of sigrok's"),
+        ZipError::FileNotFound => fault!("it is a zip archive without `{name}`: none of sigrok's"),
         error => broken(name, &error.to_string()),
     })?;
     let mut text = Vec::new();
@@ -117,8 +120,8 @@ fn parts<F: Read + Seek>(archive: &ZipArchive<F>, file: &str) -> Result<Vec<Stri
     Ok(parts)
 }
 
-fn broken(what: &str, error: &str) -> anyhow::Error {
-    anyhow!("{} is damaged or cut off: {}", printable(what), printable(error))
+fn broken(what: &str, error: &str) -> crate::Error {
+    fault!("{} is damaged or cut off: {}", printable(what), printable(error))
 }
 
 impl<F: Read + Seek> Source for Reader<F> {
@@ -145,7 +148,9 @@ impl<F: Read + Seek> Source for Reader<F> {
                     .ok_or_else(|| broken(part, "it holds more than it claims"))?;
                 samples.take(count)?;
             }
-            ensure!(claimed == 0, broken(part, "it holds less than it claims"));
+            if claimed != 0 {
+                return Err(broken(part, "it holds less than it claims"));
+            }
         }
         samples.end()
     }

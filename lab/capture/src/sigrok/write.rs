@@ -3,7 +3,6 @@
 
 use std::io::Write;
 
-use anyhow::{Result, bail, ensure};
 use chronoscope_units::printable;
 use zip::{
     ZipWriter,
@@ -11,6 +10,7 @@ use zip::{
 };
 
 use super::MOST;
+use crate::error::{Result, bail, ensure};
 use crate::{
     Sampling,
     flow::{Edge, Header, Sink},

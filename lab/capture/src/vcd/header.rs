@@ -3,10 +3,10 @@
 
 use std::{borrow::Cow, collections::HashSet, io::Read};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use chronoscope_units::{parse_hertz, printable};
 
 use super::{OURS, codes::Variables, names::UniqueNames};
+use crate::error::{Result, bail, ensure, fault};
 use crate::{
     Names, Sampling, Tick,
     words::{Words, shown},
@@ -54,7 +54,7 @@ pub(super) fn read<R: Read>(words: &mut Words<R>) -> Result<Definitions> {
             _ if word.starts_with('$') => skip(words, &word),
             _ => bail!("line {line}: `{word}` is no part of a dump's head"),
         }
-        .with_context(|| format!("line {line}"))?;
+        .map_err(|error| fault!("line {line}: {error}"))?;
     }
 }
 
@@ -114,7 +114,7 @@ impl Header {
             .map(|(_, power)| 10_u64.pow(*power));
         let tick = count.zip(power).and_then(|(count, power)| Tick::new(count, power));
         let tick = tick.ok_or_else(|| {
-            anyhow!("`{}` is no timescale: it is 1, 10 or 100 of s to fs", shown(text.as_bytes()))
+            fault!("`{}` is no timescale: it is 1, 10 or 100 of s to fs", shown(text.as_bytes()))
         })?;
         if !self.has_clock {
             self.definitions.tick = Some(tick);
@@ -131,14 +131,14 @@ impl Header {
                 let tick = hertz.parse().ok().and_then(Tick::from_hertz);
                 self.definitions.tick =
                     Some(tick.ok_or_else(|| {
-                        anyhow!("`{}` is no clock's rate", shown(hertz.as_bytes()))
+                        fault!("`{}` is no clock's rate", shown(hertz.as_bytes()))
                     })?);
                 self.has_clock = true;
             }
             [OURS, "sampled", hertz] => {
                 let hertz = hertz.parse().ok().filter(|hertz| *hertz > 0);
                 self.definitions.sampling =
-                    Some(hertz.ok_or_else(|| anyhow!("the rate of sampling is no number"))?);
+                    Some(hertz.ok_or_else(|| fault!("the rate of sampling is no number"))?);
             }
             ["Acquisition", "with", _, "channels", "at", rate @ ..] => {
                 self.definitions.sampling = parse_hertz(&rate.concat()).ok();
@@ -162,7 +162,7 @@ impl Header {
         };
         let width: u64 = width
             .parse()
-            .map_err(|_| anyhow!("`{}` is no number of bits", shown(width.as_bytes())))?;
+            .map_err(|_| fault!("`{}` is no number of bits", shown(width.as_bytes())))?;
         self.variables += 1;
         ensure!(self.variables <= MOST_VARIABLES, "more than {MOST_VARIABLES} variables");
         let name = format!("{name}{}", index.concat());

@@ -2,12 +2,11 @@
 
 use std::{io::Read, mem};
 
-use anyhow::{Result, anyhow, bail, ensure};
-
 use super::{
     codes::{Codes, Variables},
     header::{self, text},
 };
+use crate::error::{Result, bail, ensure, fault};
 use crate::{
     Sampling, Tick,
     flow::{Header, Settle, Sink, Source},
@@ -64,7 +63,7 @@ impl<R: Read> Source for Reader<R> {
         // Before the first instant is over, a channel may have no level yet.
         let mut known = vec![false; wanted.len()];
         let missing = |known: &[bool], line: u64| match known.iter().position(|known| !known) {
-            Some(place) => Err(anyhow!(
+            Some(place) => Err(fault!(
                 "line {line}: {} has no level at the start",
                 shown(name(place).as_bytes())
             )),
@@ -78,7 +77,7 @@ impl<R: Read> Source for Reader<R> {
                 b'#' => {
                     let at = time(&word[1..]);
                     let at = at.ok_or_else(|| {
-                        anyhow!("line {}: `{}` is no time", words.line(), words.shown())
+                        fault!("line {}: `{}` is no time", words.line(), words.shown())
                     })?;
                     if !is_timed && !has_values {
                         settle.start(at);
@@ -197,10 +196,10 @@ fn driven(level: u8) -> Result<bool, u8> {
     }
 }
 
-fn unmeasurable(line: u64, name: &str, level: u8, at: u64) -> anyhow::Error {
+fn unmeasurable(line: u64, name: &str, level: u8, at: u64) -> crate::Error {
     let name = shown(name.as_bytes());
     let level = shown(&[level]);
-    anyhow!(
+    fault!(
         "line {line}: {name} is `{level}` at #{at}: only 0 and 1 can be measured; leave it out, or dump from where it is driven"
     )
 }

@@ -3,13 +3,13 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
 use vcd::{IdCode, SimulationCommand, TimescaleUnit, Value};
 
 use super::{
     OURS,
     names::{UniqueNames, identifier},
 };
+use crate::error::Result;
 use crate::{
     Sampling, Tick,
     flow::{Edge, Header, Sink},

@@ -88,7 +88,7 @@ impl Guest {
         ]);
         let name = format!("{}-{}", flavour.name, key(&identity));
         let kind = if mode.is_kept() { "machines" } else { "images" };
-        let folder = cache.obtain(kind, &name, stop, |folder| {
+        let folder = cache.obtain::<anyhow::Error>(kind, &name, stop, |folder| {
             let image = (architecture.unpack)(&kernel.image, stop)
                 .with_context(|| identity["kernel's origin"].clone())?;
             fs::write(folder.join("vmlinux"), image)?;

@@ -3,10 +3,10 @@
 
 use std::{collections::BTreeMap, io::Read as _, path::Path};
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Deserialize;
 
 use super::{Baseline, Key, Machine, Series};
+use crate::error::{Error, Result, refuse};
 use chronoscope_base::toml_text::from_toml;
 use chronoscope_run::{Domain, Unit};
 use chronoscope_units::{OneLine, file};
@@ -119,11 +119,12 @@ pub fn load(path: &Path) -> Result<Baseline> {
         file::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
         Ok::<_, std::io::Error>(text)
     };
-    let text = read().with_context(|| format!("cannot read the baseline {}", path.display()))?;
+    let text =
+        read().map_err(file::within(format!("cannot read the baseline {}", path.display())))?;
     if text.len() as u64 > MAX_BYTES {
-        bail!("{}: a file of more than {MAX_BYTES} bytes is not a baseline", path.display());
+        refuse!("{}: a file of more than {MAX_BYTES} bytes is not a baseline", path.display());
     }
-    parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+    parse(&text).map_err(|error| Error::Refused(format!("{}: {error}", path.display())))
 }
 
 /// Parses the text of a baseline.
@@ -133,19 +134,19 @@ pub fn load(path: &Path) -> Result<Baseline> {
 pub fn parse(text: &str) -> Result<Baseline> {
     let Head { schema } = from_toml(text)?;
     if !(1..=SCHEMA).contains(&schema) {
-        bail!(
+        refuse!(
             "this baseline has schema {schema}; this program reads up to {SCHEMA}: make it anew with `chronoscope baseline write`"
         );
     }
     let document: Document = from_toml(text)?;
     if document.series.is_empty() {
-        bail!("this baseline holds nothing: make it anew with `chronoscope baseline write`");
+        refuse!("this baseline holds nothing: make it anew with `chronoscope baseline write`");
     }
     let mut series: BTreeMap<Key, Series> = BTreeMap::new();
     for entry in document.series {
         let (key, kept) = checked(entry)?;
         if let Some((key, _)) = series.get_key_value(&key) {
-            bail!("`{}` of `{}` is there twice: leave one out", key.series, key.case);
+            refuse!("`{}` of `{}` is there twice: leave one out", key.series, key.case);
         }
         series.insert(key, kept);
     }
@@ -177,13 +178,13 @@ fn checked(entry: Entry) -> Result<(Key, Series)> {
         all.into_iter().filter(|(_, values)| !values.is_empty()).collect();
     let numbers = values.iter().flat_map(|(_, values)| values).chain([&step]).chain(&reference);
     if values.is_empty() || !numbers.into_iter().all(sound) || !nominal.is_finite() {
-        bail!("`{series}` of `{case}` needs a statistic, and numbers that are not below zero");
+        refuse!("`{series}` of `{case}` needs a statistic, and numbers that are not below zero");
     }
     let repetitions = values.iter().map(|(_, values)| values.len()).max().unwrap_or_default();
     if let Some((name, values)) =
         values.iter().find(|(_, values)| ![1, repetitions].contains(&values.len()))
     {
-        bail!(
+        refuse!(
             "`{series}` of `{case}` has {} values of {name}; it needs {repetitions}, one for each repetition, or 1 for all",
             values.len()
         );

@@ -1,7 +1,6 @@
 //! Pairs each case of A with the case of B that it is compared with.
 
-use anyhow::{Result, bail};
-
+use crate::error::{Result, refuse};
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_units::words::hint;
 
@@ -44,7 +43,7 @@ impl Pairing {
         let cases = || a.cases.iter().chain(&b.cases);
         if !cases().any(|case| case.parameters.contains_key(name)) {
             let names = cases().flat_map(|case| case.parameters.keys().map(|name| name.as_str()));
-            bail!(
+            refuse!(
                 "`--pair {name}`: no case has such a parameter{}",
                 hint(name, names.chain(["target"]))
             );

@@ -11,7 +11,6 @@ mod matching;
 mod sentence;
 mod shift;
 
-use anyhow::Result;
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::matching::{has_several_targets, label};
@@ -23,7 +22,9 @@ pub use self::{
     sentence::{in_a_word, up_to},
     shift::{InBand, Shift},
 };
-use chronoscope_run::{CaseResult, Context, Domain, SeriesResult, Status, Unit};
+use chronoscope_run::{
+    CaseResult, Context, Domain, SeriesResult, Status, Unit, compared::UnknownStatistic,
+};
 pub use chronoscope_run::{
     compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
 };
@@ -382,7 +383,10 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
 ///
 /// # Errors
 /// A run of another version names a statistic that is unknown here.
-fn named(pair: &Pair<'_>, options: &CompareOptions<'_>) -> Result<StatisticChoice> {
+fn named(
+    pair: &Pair<'_>,
+    options: &CompareOptions<'_>,
+) -> Result<StatisticChoice, UnknownStatistic> {
     let of_studies =
         StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
     Ok(options.judge.or(of_studies))
