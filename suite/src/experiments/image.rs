@@ -39,14 +39,12 @@ pub static SPEC: Spec = Spec {
 pub const READING: Reading = Reading {
     question: "how many bytes does the smallest image take?",
     compared: "the smallest image, flash",
-    typical: Figure::Of("text", "p50"),
+    typical: Figure::Of("text", "max"),
     worst: None,
-    also: &[("memory", Figure::Of("memory", "p50"))],
+    also: &[("memory", Figure::Of("memory", "max"))],
     sentences: &[
-        "the smallest image has {text p50} bytes of text and {memory p50} bytes of memory",
         "the smallest image has {text max} bytes of text and {memory max} bytes of memory",
-        "the smallest image has {p50} bytes of text",
-        "the smallest image has {max} bytes of text",
+        "the smallest image has {text max} bytes of text",
     ],
     ..MEDIAN
 };

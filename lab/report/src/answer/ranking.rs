@@ -156,7 +156,9 @@ impl Ranking {
         if ranked.len() < 2 {
             return None;
         }
-        let rows = found.into_iter().map(|cells| cells.row(&columns)).collect();
+        let mut rows: Vec<Row> = found.into_iter().map(|cells| cells.row(&columns)).collect();
+        // Counts stand below the times.
+        rows.sort_by_key(|row| !row.timed);
         Some(Self { columns, rows })
     }
 
@@ -288,8 +290,8 @@ impl Cells {
             cells: columns.iter().enumerate().map(|(index, column)| cell(index, column)).collect(),
             name: pick.name.to_string(),
             group: pick.group.to_string(),
+            timed: !pick.untimed && matches!(&*unit, "ns" | "instructions" | "cycles"),
             unit,
-            timed: !pick.untimed,
             cost: pick.cost.to_string(),
             decides: if is_named { Decides::Typical } else { decides },
             by_kind: values.iter().any(|(_, kind, _)| !kind.is_empty()),
