@@ -69,11 +69,12 @@ struct Emulated {
 
 impl Emulated {
     fn new(chip: &str, kernel: &str) -> Self {
-        let triple = Table::read().chip(chip).unwrap().triple.clone();
+        let table = Table::read();
+        let triple = &table.chip(chip).unwrap().triple;
         let mut build = builder();
         build.args([
             "firmware",
-            &triple,
+            triple,
             "build",
             "--locked",
             "--profile",
