@@ -9,7 +9,7 @@
 //! returns a future. The futures of a coroutine suspend. Those of a thread or process block inside
 //! `poll` ([`task::Block`](crate::task::Block)), so no state machine is left between two marks.
 
-use crate::{arena::Arena, clock::Raw, vary::Random};
+use crate::{arena::Arena, clock::Raw, random::Random};
 
 pub use crate::{
     clock::Clock,

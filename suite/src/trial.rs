@@ -7,8 +7,8 @@ use crate::{
     arena::Arena,
     kernel::{Kernel, Reason, Refusal, Tasks},
     mark::{self, Marks, Slot},
+    order::Order,
     request::Request,
-    vary::Order,
     wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Pin, Record, Sample, Samples, Series},
 };
 

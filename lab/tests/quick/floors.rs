@@ -1,6 +1,6 @@
-//! The floors inside the crates of the lab: each room (a module of the crate's root, a file or a
-//! folder) imports only rooms on floors below its own. An import of the own floor is refused too,
-//! so that no circle of rooms can arise.
+//! The floors inside the crates of the lab, the suite and the ports: each room (a module of the
+//! crate's root, a file or a folder) imports only rooms on floors below its own. An import of the
+//! own floor is refused too, so that no circle of rooms can arise.
 //!
 //! The test reads the sources: `use` declarations, and paths that begin with `crate::` or with enough
 //! `super::` to leave the room. A name that the crate's root takes from a room counts as an import of
@@ -14,13 +14,17 @@ use std::{
 
 /// A crate, and its rooms from the top floor to the ground. A new room needs a row there.
 struct House {
+    /// The folder of the sources, relative to the lab's.
     folder: &'static str,
     floors: &'static [&'static [&'static str]],
 }
 
 /// The crates of the lab with floors of their own; the compiler holds the order of the crates.
-const HOUSES: [&House; 9] =
+const LAB: [&House; 9] =
     [&PROGRAM, &REPORT, &ENGINE, &MACHINE, &STORE, &RUN, &BASE, &CAPTURE, &STATISTICS];
+
+/// The crates of the targets with floors of their own.
+const TARGETS: [&House; 4] = [&SUITE, &LINUX, &C, &PROCESSES];
 
 const PROGRAM: House = House {
     folder: "src",
@@ -131,6 +135,54 @@ const RUN_FLOORS: [&[&str]; 11] = [
     &["answer", "context", "cycles", "label", "names", "target", "verdict", "words"],
 ];
 
+const SUITE: House = House {
+    folder: "../suite/src",
+    floors: &[
+        &["offers"],
+        &["experiments", "vary"],
+        &["task", "trial"],
+        &["kernel", "mark", "work"],
+        &["clock"],
+        &["arena", "order", "spec", "wire"],
+        &["random", "refusal", "signal"],
+    ],
+};
+const LINUX: House = House {
+    folder: "../ports/linux/src",
+    floors: &[
+        &["main"],
+        &["offers"],
+        &["latency", "mutex", "periodic", "processor_time", "queue", "transport"],
+        &["contract", "coroutine", "noise", "process"],
+        &["conditions", "interrupts", "placement", "thread", "vary"],
+        &["doctor", "guest", "kernel"],
+        &["pasts", "semaphore", "settings"],
+        &["deadline", "executor", "hwlat", "requirements", "sleeping"],
+        &["class", "clock", "load", "log", "output", "perf", "preemption", "processors", "trace"],
+    ],
+};
+const C: House = House {
+    folder: "../ports/c/src",
+    floors: &[
+        &["evidence", "interrupts", "offers"],
+        &["kernel"],
+        &["port"],
+        &["slot"],
+        &["halves", "memory", "target", "text"],
+    ],
+};
+/// The program of tandem's processes.
+const PROCESSES: House = House {
+    folder: "../ports/firmware/kernels/tandem/program/src",
+    floors: &[
+        &["main"],
+        &["bench", "check", "offers"],
+        &["coroutines", "tasks", "transport"],
+        &["fuzz", "kernel", "lines", "marks", "races"],
+        &["machine", "output", "scene"],
+    ],
+};
+
 impl House {
     /// The floor of a room, from 0 at the top.
     fn floor(&self, room: &str) -> Option<usize> {
@@ -139,6 +191,25 @@ impl House {
 
     fn root(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(self.folder)
+    }
+
+    /// The rooms that have files in the folder, or elsewhere by an attribute `path` of the root.
+    fn rooms(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.root()).unwrap();
+        let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut rooms: BTreeSet<String> =
+            entries.map(|entry| name(entry.unwrap().path())).collect();
+        for root in ["lib.rs", "main.rs"] {
+            let text = fs::read_to_string(self.root().join(root)).unwrap_or_default();
+            let elsewhere = text.lines().zip(text.lines().skip(1));
+            rooms.extend(
+                elsewhere
+                    .filter(|(attribute, _)| attribute.starts_with("#[path"))
+                    .filter_map(|(_, line)| line.strip_prefix("mod ")?.strip_suffix(';'))
+                    .map(str::to_owned),
+            );
+        }
+        rooms
     }
 
     /// The room that a path from the root leads to: its first name, or the room from which the root
@@ -162,6 +233,7 @@ impl House {
         }
         let split = |path: &String| {
             let path = path.strip_prefix("self::").unwrap_or(path);
+            let path = path.strip_suffix("::self").unwrap_or(path);
             let (room, rest) = path.split_once("::")?;
             Some((rest.rsplit("::").next()?.to_owned(), room.to_owned()))
         };
@@ -197,6 +269,7 @@ impl House {
 fn tokens(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut at = 0;
     while at < bytes.len() {
         let rest = &text[at..];
@@ -207,8 +280,13 @@ fn tokens(text: &str) -> Vec<&str> {
             b'"' => string(rest),
             b'\'' => character(rest),
             first if first.is_ascii_alphabetic() || first == b'_' => {
-                let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 let length = rest.find(|c| !word(c)).unwrap_or(rest.len());
+                found.push(&rest[..length]);
+                length
+            }
+            // A variable of a macro; `$crate` is the crate.
+            b'$' if !rest.starts_with("$crate") => {
+                let length = 1 + rest[1..].find(|c| !word(c)).unwrap_or(rest.len() - 1);
                 found.push(&rest[..length]);
                 length
             }
@@ -357,6 +435,8 @@ fn tree(tokens: &[&str], at: usize, before: &[&str], found: &mut BTreeSet<String
                 }
                 return at;
             }
+            // The macro's caller names the rest.
+            Some(name) if name.starts_with('$') => return at + 1,
             Some(name) if *name != "}" && *name != ";" && *name != "," => {
                 path.push(name);
                 at += 1;
@@ -401,7 +481,7 @@ fn sources(folder: &Path, root: &Path, found: &mut Vec<String>) {
 #[test]
 fn every_import_goes_down() {
     let mut all = 0;
-    for house in HOUSES {
+    for house in LAB.into_iter().chain(TARGETS) {
         let (root, taken) = (house.root(), house.taken());
         let mut files = Vec::new();
         sources(&root, &root, &mut files);
@@ -416,10 +496,8 @@ fn every_import_goes_down() {
 
 #[test]
 fn every_room_has_a_floor() {
-    let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
-    for house in HOUSES {
-        let entries = fs::read_dir(house.root()).unwrap();
-        let rooms: BTreeSet<String> = entries.map(|entry| name(entry.unwrap().path())).collect();
+    for house in LAB.into_iter().chain(TARGETS) {
+        let rooms = house.rooms();
         let named: Vec<&str> = house.floors.concat();
         let table: BTreeSet<String> = named.iter().map(|room| (*room).to_owned()).collect();
         assert_eq!(table.len(), named.len(), "a room is on two floors");
@@ -431,10 +509,10 @@ fn every_room_has_a_floor() {
     }
 }
 
-/// A module with files of its own is `NAME/mod.rs`.
+/// A module of the lab with files of its own is `NAME/mod.rs`.
 #[test]
 fn modules_have_one_style() {
-    for house in HOUSES {
+    for house in LAB {
         let root = house.root();
         let mut files = Vec::new();
         sources(&root, &root, &mut files);

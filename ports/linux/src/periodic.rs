@@ -32,8 +32,8 @@ use chronoscope_suite::{
 };
 
 use crate::{
-    coroutine::Coroutine, kernel::Linux, mark_live, process::Process, processors::Processors,
-    semaphore::Semaphore, thread::Thread,
+    coroutine::Coroutine, kernel::Linux, output::mark_live, process::Process,
+    processors::Processors, semaphore::Semaphore, thread::Thread,
 };
 
 /// The number of wake-ups in a buffer. A task that finds both buffers full loses due times, which

@@ -146,7 +146,7 @@ macro_rules! names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{VARY, vary::Random};
+    use crate::{VARY, random::Random};
 
     #[test]
     fn every_experiment_has_the_name_of_its_module() {

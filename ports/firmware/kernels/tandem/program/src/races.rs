@@ -3,10 +3,10 @@
 
 use core::hint::black_box;
 
-use chronoscope_suite::vary::Random;
+use chronoscope_suite::random::Random;
 use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Mutex, Refused, Semaphore};
 
-use crate::check::{outcome, start};
+use crate::scene::{outcome, start};
 
 /// Executes about `instructions` instructions.
 fn work(instructions: u64) {
