@@ -201,7 +201,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
     }
 
     /// Measures and sends the control of experiments with one operation between two marks: marks
-    /// set in a row. `per` must equal that of the measured series. Overwrites `marks`.
+    /// set in a row. `per` must equal the measured series' `per`. Overwrites `marks`.
     pub fn mark_control(&mut self, marks: &Marks<K>, per: f64) {
         marks.control(self.kernel);
         let pin = Some(Pin::Edges(mark::CONTROL));

@@ -7,7 +7,7 @@ use std::{env, fs, path::PathBuf};
 struct Board {
     /// The beginning of the target's name.
     target: &'static str,
-    /// The feature that selects this board among those of its target.
+    /// The feature that selects this board among the boards of its target.
     feature: Option<&'static str>,
     /// The value of `cfg(chip)`.
     chip: &'static str,

@@ -22,8 +22,8 @@ impl Me<'_> {
     ///
     /// For futures of other crates, such as `embassy-time` and `embassy-sync`, and for Tandem's own;
     /// for a single wait of Tandem's, the call that blocks is faster, and keeps its place in the order
-    /// of priorities where that of the thread changes: a future's wait has the priority of its last
-    /// poll.
+    /// of priorities where the thread's priority changes: a future's wait has the priority of its
+    /// last poll.
     ///
     /// # Panics
     /// If it must wait in a critical section.

@@ -214,7 +214,7 @@ fn begin_slowly(m: Masked, mask: Mask, bit: u32) -> Option<Use> {
         this.outer = me.floor.get(m);
         let level = bit.leading_zeros();
         if level < this.outer.level() {
-            me.floor.set(m, Rank::of(level));
+            me.floor.set(m, Rank::for_level(level));
         }
         if level < me.level.get(m) {
             settle(m, me);

@@ -1,4 +1,4 @@
-//! What tasks do to other tasks: wait for their end, change their priority, measure their stacks.
+//! The calls of tasks on other tasks: wait for the end, change the priority, measure the stack.
 //!
 //! # Soundness
 //! A node that waits for an end is in [`List`], which argues for its links. A stack is painted
@@ -132,7 +132,7 @@ impl<const STACK: usize> Thread<STACK> {
         set_priority(&self.header, priority)
     }
 
-    /// As [`spawn`](Self::spawn), with the stack prepared for
+    /// Spawns like [`spawn`](Self::spawn), with the stack prepared for
     /// [`stack_unused`](Self::stack_unused): a store for each word of it, with interrupts on.
     ///
     /// # Errors

@@ -47,8 +47,8 @@ impl Want {
         Self { all: true, ..Self::any(flags) }
     }
 
-    /// This condition, with the flags that end the wait cleared in that moment. Where several tasks
-    /// take a flag, the one that has waited longest gets it.
+    /// Returns the condition with a change: the flags that end the wait are cleared in that moment.
+    /// Where several tasks take a flag, the one that has waited longest gets it.
     #[must_use]
     pub const fn take(self) -> Self {
         Self { take: true, ..self }

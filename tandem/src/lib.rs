@@ -147,8 +147,9 @@
 //! section stays closed whatever is called in it. A call that would have to wait there panics with
 //! the names of the task and the call.
 //!
-//! Handlers of every priority may call the kernel, except those of NMI and of faults, which cannot
-//! be masked. A handler calls what needs no [`Me`]; a task that it wakes runs when it returns.
+//! Handlers of every priority may call the kernel, except the handlers of NMI and of faults, which
+//! cannot be masked. A handler calls what needs no [`Me`]; a task that it wakes runs when it
+//! returns.
 //!
 //! On a Cortex-M, a handler is defined as in any program, by the chip's crate of registers (PAC):
 //!

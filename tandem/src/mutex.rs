@@ -402,8 +402,8 @@ pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
     false
 }
 
-/// Updates a task's priority: its own, or that of a ceiling in use or of its most urgent waiter, if
-/// higher. Returns whether it has changed. A step for each lock that the task holds.
+/// Updates a task's priority: its own, or the priority of a ceiling in use or of its most urgent
+/// waiter, if higher. Returns whether it has changed. A step for each lock that the task holds.
 ///
 /// Marks the rank of the ceiling whose closure the task runs as outdated in any case.
 pub(crate) fn settle(m: Masked, task: Task) -> bool {
@@ -430,7 +430,7 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
     let waits = task.waits_for.get(m).is_some() || !KERNEL.ready.contains(m, task);
     if let (true, Some(waiter)) = (waits, task.waiter.get(m)) {
         // SAFETY: a live task that is not ready waits, and the waiter of its wait is on its stack
-        // until it runs again. So is that of a wait for a mutex.
+        // until it runs again. So is the waiter of a wait for a mutex.
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);
     }
     true

@@ -4,8 +4,8 @@
 //! [`start`](crate::start), which need no `unsafe`.
 //!
 //! # Soundness
-//! The functions pass memory to the kernel that the caller answers for; the rest is the same code
-//! as that of the safe calls.
+//! The functions pass memory to the kernel that the caller answers for; the rest is the
+//! code of the safe calls.
 
 mod queue;
 
@@ -70,7 +70,7 @@ impl Task {
         Ok(())
     }
 
-    /// As [`Thread::set_priority`](crate::Thread::set_priority).
+    /// Changes the priority, like [`Thread::set_priority`](crate::Thread::set_priority).
     pub fn set_priority(&'static self, _: &Me, priority: Priority) -> bool {
         control::set_priority(&self.0, priority)
     }

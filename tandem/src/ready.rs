@@ -230,7 +230,7 @@ impl Ready {
         true
     }
 
-    /// The version for builds that trace or slice time: their events are those of each step.
+    /// The version for builds that trace or slice time: each step has events of its own.
     #[cfg(any(feature = "trace", feature = "time-slice"))]
     pub(crate) fn succeed(&self, _: Masked, _: Task, _: Task) -> bool {
         false
@@ -250,9 +250,9 @@ impl Ready {
         true
     }
 
-    /// Returns the running task from the ring of `raised` to that of `level`, whose bit is `bit`.
-    /// Returns `false`, and has changed nothing, if another task is ready in one of the two rings
-    /// or in one between.
+    /// Returns the running task from the ring of `raised` to the ring of `level`, whose bit is
+    /// `bit`. Returns `false`, and has changed nothing, if another task is ready in one of the two
+    /// rings or in one between.
     #[inline(always)]
     pub(crate) fn sink(
         &self,

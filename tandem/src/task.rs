@@ -116,7 +116,7 @@ impl Rank {
     /// the level before it is outdated.
     const STALE: u8 = 0x80;
 
-    pub(crate) const fn of(level: Level) -> Self {
+    pub(crate) const fn for_level(level: Level) -> Self {
         Self::of_number(Self::number_of(level))
     }
 
@@ -223,7 +223,7 @@ impl Header {
         self.set_level_of(m, level, 0x8000_0000_u32.unbounded_shr(level));
     }
 
-    /// As [`set_level`](Self::set_level), with the bit of the level.
+    /// Sets the level like [`set_level`](Self::set_level), with the bit of the level.
     #[inline(always)]
     pub(crate) fn set_level_of(&self, m: Masked, level: Level, bit: u32) {
         self.level.set(m, level);

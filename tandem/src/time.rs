@@ -67,8 +67,8 @@
 //
 // When the head of a slot with others is due, its time becomes the base, and `expire` files the
 // others anew, each in a masked window of its own: into nearer slots, so that they are sorted in
-// the end. In the worst case, one tick files all timers anew: those of similar times, set since the
-// last tick that filed.
+// the end. In the worst case, one tick files all timers anew: timers of similar times, set since
+// the last tick that filed.
 //
 // When the head of a slot with two others or more is cancelled, it is not known which of them is
 // due first. The next of the ring becomes the head and *pretends* to be due when the cancelled one
@@ -87,7 +87,7 @@
 // stays in place until it has left its ring: `expire` removes it, the thread cancels it, or its
 // drop does. A thread in a delay is in no queue, and the wakers of futures reach only threads in
 // `block_on`, so that its timer alone wakes it. Links are followed only with interrupts masked, and
-// each masked window leaves every timer that is set in one ring, that of its slot or the unfiled
+// each masked window leaves every timer that is set in one ring, its slot's or the unfiled
 // one, and the bit of each ring as the ring is.
 
 use crate::{
@@ -131,8 +131,8 @@ pub trait Driver {
     /// `due` interrupts at the end of its range.
     fn arm(due: u64);
 
-    /// As [`arm`](Self::arm), where the clock has just been read, a few instructions ago: `now`.
-    /// For an implementation that needs the time and would read it again.
+    /// Arms like [`arm`](Self::arm), where the clock has just been read, a few instructions ago:
+    /// `now`. For an implementation that needs the time and would read it again.
     #[inline(always)]
     fn arm_from(now: u64, due: u64) {
         let _ = now;
@@ -231,7 +231,7 @@ pub(crate) struct Timers {
     armed: Shared<u64>,
     /// Not in the future, and no later than any timer's time.
     base: Shared<u64>,
-    /// A bit for each ring, set if it has timers. The highest is that of ring 0.
+    /// A bit for each ring, set if it has timers. The highest is ring 0's.
     occupied: Shared<u32>,
     /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
     /// timer that is due first, or pretends to be. Outdated where the ring has no timers.
@@ -292,7 +292,7 @@ fn at<'a>(_: Masked, link: NonNull<Timer>) -> &'a Timer {
 fn neighbour(m: Masked, link: &Shared<Option<NonNull<Timer>>>) -> NonNull<Timer> {
     let link = link.get(m);
     debug_assert!(link.is_some());
-    // SAFETY: `file` sets both links of a timer, and callers pass those of timers in a ring.
+    // SAFETY: `file` sets both links of a timer, and callers pass links of timers in a ring.
     unsafe { link.unwrap_unchecked() }
 }
 
@@ -468,7 +468,8 @@ impl Timers {
         unsafe { self.rings.get_unchecked(number) }
     }
 
-    /// Puts a timer, which is in no ring, into that of its slot. `due` is no earlier than the base.
+    /// Puts a timer, which is in no ring, into the ring of its slot. `due` is no earlier than the
+    /// base.
     #[inline(always)]
     fn file(&self, m: Masked, timer: &Timer, due: u64) {
         debug_assert!(due >= self.base.get(m));
@@ -851,7 +852,7 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     kernel::wake_and_preempt(m, mask, task);
 }
 
-/// Whether the task stands for a foreign waker.
+/// Returns whether the task stands for a foreign waker.
 #[inline(always)]
 fn is_nobody(task: Task) -> bool {
     task.is(KERNEL.nobody())

@@ -64,7 +64,7 @@ const ALONE: NonNull<Waiter> = NonNull::dangling();
 struct State(usize);
 
 impl State {
-    /// Of a task, and alone in its ring. 0, since the assembly has a register that is 0.
+    /// A task's, and alone in its ring. 0, since the assembly has a register that is 0.
     const SINGLE: Self = Self(0);
     /// The leader of a ring with others, or alone with a foreign waker.
     const LEADING: Self = Self(1);
@@ -223,7 +223,7 @@ impl Waiter {
     /// The task of a waiter without a foreign waker.
     #[inline(always)]
     pub(crate) fn task(&self, m: Masked) -> Task {
-        // SAFETY: without `FOREIGN`, the address is that of a static header.
+        // SAFETY: without `FOREIGN`, the address belongs to a static header.
         unsafe { &*self.task.get(m).cast::<Header>() }
     }
 

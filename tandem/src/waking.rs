@@ -83,7 +83,7 @@ impl Sleeper {
     }
 
     /// # Safety
-    /// The parts are those of one `Sleeper`.
+    /// The parts belong to one `Sleeper`.
     pub(crate) const unsafe fn from_parts(
         data: *const (),
         table: Option<&'static RawWakerVTable>,
@@ -92,7 +92,7 @@ impl Sleeper {
     }
 
     fn waker(self) -> Option<ManuallyDrop<Waker>> {
-        // SAFETY: the parts are those of a clone that `release` has not yet dropped.
+        // SAFETY: the parts belong to a clone that `release` has not yet dropped.
         self.table.map(|table| ManuallyDrop::new(unsafe { Waker::new(self.data, table) }))
     }
 

@@ -54,7 +54,7 @@ impl Linux {
     /// # Errors
     /// [`Refusal`] for a request that Linux does not offer, or denies to this user.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
-        let settings = Settings::of(request)?;
+        let settings = Settings::from_request(request)?;
         let primitive = match request.given("primitive") {
             Some("eventfd") => Primitive::Eventfd,
             Some("pipe") => Primitive::Pipe,

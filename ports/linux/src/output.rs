@@ -7,7 +7,7 @@ use std::{
 
 use chronoscope_suite::{Reason, Refusal, trial::Sink};
 
-/// Whether each record of the stream is delivered at once.
+/// `true` if each record of the stream is delivered at once.
 static IS_LIVE: AtomicBool = AtomicBool::new(false);
 
 /// Makes the stream go out as it is written, or at the end of the case. While it goes out, each

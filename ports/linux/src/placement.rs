@@ -1,4 +1,4 @@
-//! Where the system places the case: isolated processors and the limits of its control group.
+//! The system's placement of the case: isolated processors and the limits of its control group.
 
 use std::{fs, path::Path};
 

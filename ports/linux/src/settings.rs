@@ -84,7 +84,7 @@ impl Settings {
     /// # Errors
     /// [`Reason::Invalid`] for a key that neither the experiment nor this port knows, or a wrong
     /// value.
-    pub fn of(request: &Request<'_>) -> Result<Self, Refusal> {
+    pub fn from_request(request: &Request<'_>) -> Result<Self, Refusal> {
         let mut settings = Self::default();
         for (key, value) in request.pairs() {
             match (key, value) {

@@ -111,7 +111,7 @@ where
 /// All experiments, in the order in which they are listed and run.
 pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
 
-/// Those in the table whose choice is `lab`.
+/// The experiments in the table whose choice is `lab`.
 pub static OF_THE_LAB: [&Spec; 2] = [&image::SPEC, &operations::SPEC];
 
 /// Finds an experiment by its name.

@@ -4,8 +4,8 @@
 //!
 //! # Soundness
 //! A host thread that masks interrupts has the only turn of the process until it unmasks them, so
-//! threads that share the kernel's objects exclude each other. The simulated processor is that of one
-//! thread: its tests begin with `kernel::begin_test`.
+//! threads that share the kernel's objects exclude each other. The simulated processor belongs to
+//! one thread: its tests begin with `kernel::begin_test`.
 
 use crate::{
     kernel::{self, KERNEL},
@@ -55,7 +55,7 @@ thread_local! {
     /// The call that is about to mask interrupts, or has just unmasked them.
     pub(crate) static WINDOW: Cell<Option<&'static core::panic::Location<'static>>> =
         const { Cell::new(None) };
-    /// Whether a handler that [`interrupts`] runs may itself be interrupted.
+    /// `true` if a handler that [`interrupts`] runs may itself be interrupted.
     pub(crate) static NEST: Cell<bool> = const { Cell::new(true) };
     /// The masked window that a test opens on purpose.
     pub(crate) static BREACH: Cell<&'static str> = const { Cell::new("") };

@@ -45,7 +45,7 @@ pub(super) struct Answer {
 
 impl Answer {
     #[inline(always)]
-    fn of(result: usize) -> Self {
+    fn new(result: usize) -> Self {
         Self { result, next: None }
     }
 
@@ -147,7 +147,7 @@ extern "C" fn unknown(
     _: usize,
     _: Caller,
 ) -> Answer {
-    Answer::of(UNKNOWN)
+    Answer::new(UNKNOWN)
 }
 
 extern "C" fn give(
@@ -161,7 +161,7 @@ extern "C" fn give(
 ) -> Answer {
     let m = entered();
     let Some(object) = named(m, caller.process(), handle, Kind::Semaphore) else {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     };
     let next = object.give(m);
     Answer::after(caller, 0, next)
@@ -179,7 +179,7 @@ extern "C" fn take(
     let m = entered();
     let me = caller.process();
     let Some(object) = named(m, me, handle, Kind::Semaphore) else {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     };
     let next = object.take(m, me);
     Answer::after(caller, 0, next)
@@ -212,7 +212,7 @@ extern "C" fn sleep(
         timer.cancel(m);
         arch::unmask(m);
     });
-    Answer::of(0)
+    Answer::new(0)
 }
 
 /// In the word with the priority: the process founds a family.
@@ -231,7 +231,7 @@ extern "C" fn spawn(
 ) -> Answer {
     let priority = order & !APART;
     if priority > usize::from(Priority::HIGHEST.value()) || length > HANDED {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
     let plan = Plan {
@@ -243,7 +243,7 @@ extern "C" fn spawn(
     };
     if length == 0 {
         let handle = open(m, || process::spawn(me, &plan, &[]));
-        return Answer::of(handle.unwrap_or(FULL));
+        return Answer::new(handle.unwrap_or(FULL));
     }
     let space = me.space(m);
     let handle = open(m, || {
@@ -261,7 +261,7 @@ extern "C" fn spawn(
             .then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })?;
         Some(process::spawn(me, &plan, handed))
     });
-    Answer::of(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
+    Answer::new(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
 }
 
 extern "C" fn end(
@@ -287,10 +287,10 @@ extern "C" fn reap(
     caller: Caller,
 ) -> Answer {
     let Some((handle, status)) = process::reap(entered(), caller.process()) else {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     };
     caller.set(Frame::A1, status);
-    Answer::of(handle)
+    Answer::new(handle)
 }
 
 extern "C" fn kill(
@@ -303,7 +303,7 @@ extern "C" fn kill(
     caller: Caller,
 ) -> Answer {
     let killed = process::kill(entered(), caller.process(), handle);
-    Answer::of(if killed { 0 } else { NO_OBJECT })
+    Answer::new(if killed { 0 } else { NO_OBJECT })
 }
 
 extern "C" fn create(
@@ -320,19 +320,19 @@ extern "C" fn create(
         1 => Kind::Channel,
         2 => Kind::Endpoint,
         3 => Kind::Mutex,
-        _ => return Answer::of(INVALID),
+        _ => return Answer::new(INVALID),
     };
-    let Ok(count) = u32::try_from(count) else { return Answer::of(INVALID) };
+    let Ok(count) = u32::try_from(count) else { return Answer::new(INVALID) };
     let (m, me) = (entered(), caller.process());
     if !process::admit_object(m, me) {
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     }
     let family = me.family(m);
     let Some(handle) = open(m, || object::create(family, kind, count)) else {
         process::dismiss_object(m, me);
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     };
-    Answer::of(handle.word())
+    Answer::new(handle.word())
 }
 
 extern "C" fn send(
@@ -345,8 +345,8 @@ extern "C" fn send(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
-    let Ok(word) = u32::try_from(word) else { return Answer::of(INVALID) };
+    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::new(NO_OBJECT) };
+    let Ok(word) = u32::try_from(word) else { return Answer::new(INVALID) };
     let next = object.send(m, me, word);
     Answer::after(caller, 0, next)
 }
@@ -361,7 +361,7 @@ extern "C" fn receive(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
+    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::new(NO_OBJECT) };
     let (word, next) = object.receive(m, me);
     Answer::after(caller, word, next)
 }
@@ -376,7 +376,7 @@ extern "C" fn call(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
     let next = object.call(m, me, [a, b, c, d]);
     Answer::after(caller, 0, next)
 }
@@ -391,10 +391,10 @@ extern "C" fn reply_and_receive(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
     match object.reply_and_receive(m, me, handle, [a, b, c, d]) {
         Ok(next) => Answer::after(caller, 0, next),
-        Err(()) => Answer::of(DEAD),
+        Err(()) => Answer::new(DEAD),
     }
 }
 
@@ -411,7 +411,7 @@ extern "C" fn print(
     caller: Caller,
 ) -> Answer {
     if length > PRINTED {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
     let (space, is_first) = (me.space(m), me.family(m) == FIRST);
@@ -428,7 +428,7 @@ extern "C" fn print(
         }
         whole
     });
-    Answer::of(if whole { 0 } else { INVALID })
+    Answer::new(if whole { 0 } else { INVALID })
 }
 
 extern "C" fn counts(
@@ -443,7 +443,7 @@ extern "C" fn counts(
     let m = entered();
     caller.set(Frame::A1, caller.entries());
     caller.set(Frame::A1 + 1, process::ended_entries(m));
-    Answer::of(process::switches(m, KERNEL.current(m)))
+    Answer::new(process::switches(m, KERNEL.current(m)))
 }
 
 extern "C" fn lock(
@@ -456,8 +456,8 @@ extern "C" fn lock(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
-    object.lock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(caller, 0, next))
+    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::new(NO_OBJECT) };
+    object.lock(m, me).map_or(Answer::new(INVALID), |next| Answer::after(caller, 0, next))
 }
 
 extern "C" fn unlock(
@@ -470,8 +470,8 @@ extern "C" fn unlock(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
-    object.unlock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(caller, 0, next))
+    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::new(NO_OBJECT) };
+    object.unlock(m, me).map_or(Answer::new(INVALID), |next| Answer::after(caller, 0, next))
 }
 
 extern "C" fn open_page(
@@ -485,10 +485,10 @@ extern "C" fn open_page(
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
     if caller.page() != 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let page = open(m, || coroutines::open(me));
-    Answer::of(page.unwrap_or(FULL))
+    Answer::new(page.unwrap_or(FULL))
 }
 
 /// `a0`: 1 to let equals run, too.
@@ -503,7 +503,7 @@ extern "C" fn give_way(
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
     if caller.page() == 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let next = coroutines::give_way(m, me, yields == 1);
     Answer::after(caller, 0, next)
@@ -520,7 +520,7 @@ extern "C" fn listen(
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
     if caller.page() == 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let next = coroutines::listen(m, me);
     Answer::after(caller, 0, next)
@@ -537,25 +537,25 @@ extern "C" fn bell(
     caller: Caller,
 ) -> Answer {
     if slot >= coroutines::SLOTS || priority > usize::from(Priority::HIGHEST.value()) {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
     if caller.page() == 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     if !process::admit_object(m, me) {
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     }
     let family = me.family(m);
     let Some(handle) = open(m, || object::create(family, Kind::Bell, 0)) else {
         process::dismiss_object(m, me);
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     };
     let level = me.allowed(m, Priority::new(priority as u8).level());
     if let Some(object) = named(m, me, handle.word(), Kind::Bell) {
         object.hang(m, me, slot, level);
     }
-    Answer::of(handle.word())
+    Answer::new(handle.word())
 }
 
 extern "C" fn ring(
@@ -568,8 +568,8 @@ extern "C" fn ring(
     caller: Caller,
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Bell) else { return Answer::of(NO_OBJECT) };
-    let Some((owner, slot, level)) = object.hung(m) else { return Answer::of(DEAD) };
+    let Some(object) = named(m, me, handle, Kind::Bell) else { return Answer::new(NO_OBJECT) };
+    let Some((owner, slot, level)) = object.hung(m) else { return Answer::new(DEAD) };
     let next = coroutines::ring(m, me, owner, slot, level);
     Answer::after(caller, 0, next)
 }
@@ -586,10 +586,10 @@ extern "C" fn bind(
 ) -> Answer {
     let (m, me) = (entered(), caller.process());
     if named(m, me, handle, Kind::Semaphore).is_none() {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     }
     let is_bound = me.family(m) == FIRST && line::bind(m, number, handle);
-    Answer::of(if is_bound { 0 } else { INVALID })
+    Answer::new(if is_bound { 0 } else { INVALID })
 }
 
 /// `a0` and `a1` are a request and its word for the program that started the first process, whose
@@ -605,11 +605,11 @@ extern "C" fn device(
 ) -> Answer {
     let m = entered();
     if caller.process().family(m) != FIRST {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let Some(answer) = open(m, || process::device(request, word)) else {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     };
     caller.set(Frame::A1, answer);
-    Answer::of(0)
+    Answer::new(0)
 }

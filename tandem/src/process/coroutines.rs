@@ -129,7 +129,7 @@ pub(super) fn raise(m: Masked, me: &'static Process) {
     }
 }
 
-/// As [`raise`], for the entry of an interrupt from a process that has a page.
+/// Does the work of [`raise`] for the entry of an interrupt from a process that has a page.
 pub(super) extern "C" fn publish() {
     // SAFETY: a trap masks interrupts, and the entry calls the function so.
     let m = unsafe { Masked::assume() };

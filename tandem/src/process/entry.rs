@@ -76,7 +76,7 @@ pub(super) struct Frame {
     pub(super) handle: usize,
     /// The endpoint that the process serves; before that, one without callers.
     pub(super) endpoint: &'static Large,
-    /// The table of calls: [`CALLS`](call::CALLS), or that of a process with coroutines.
+    /// The table of calls: [`CALLS`](call::CALLS), or the table of a process with coroutines.
     pub(super) table: *const call::Call,
     /// The page of the process's coroutines; 0 without one.
     pub(super) page: usize,
@@ -187,7 +187,7 @@ macro_rules! choose {
         j 30f"
     };
 }
-/// Builds that trace or slice time have none: their events are those of each step.
+/// Builds that trace or slice time have none: each step has events of its own.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! choose {
     () => {

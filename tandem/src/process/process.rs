@@ -238,7 +238,7 @@ impl Process {
     }
 
     /// The process of a task, which must be one.
-    pub(super) fn of(task: Task) -> &'static Self {
+    pub(super) fn from_task(task: Task) -> &'static Self {
         // SAFETY: callers pass the header of a process: a task that has called the kernel from user
         // mode. It is the first field of a record, which is static.
         unsafe { &*core::ptr::from_ref(task).cast::<Self>() }
@@ -274,7 +274,7 @@ impl Process {
         self.space.get(m).expect("a process has an address space")
     }
 
-    /// A level, or that of the family's highest priority if it is more urgent than that.
+    /// A level, or the level of the family's highest priority if the former is more urgent.
     pub(super) fn allowed(&self, m: Masked, level: Level) -> Level {
         level.max(MEMBERS_OF[usize::from(self.family.get(m))].cap.get(m))
     }
@@ -363,7 +363,7 @@ impl Process {
         self.settle_among(m, true);
     }
 
-    /// As [`settle`](Self::settle). `front`: in front of its equals at the new level.
+    /// Does the work of [`settle`](Self::settle). `front`: in front of its equals at the new level.
     pub(super) fn settle_among(&'static self, m: Masked, front: bool) {
         let mut next = Some(self);
         while let Some(process) = next {
@@ -429,7 +429,7 @@ impl Process {
 /// The calling process. Called by system calls only.
 #[inline(always)]
 pub(super) fn this(m: Masked) -> &'static Process {
-    Process::of(KERNEL.current(m))
+    Process::from_task(KERNEL.current(m))
 }
 
 /// The family of the first process.
@@ -771,7 +771,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
             Cause::Fault { .. } => call::FAULTED,
         },
     );
-    // SAFETY: the frame is on this process's own kernel stack, above those of functions.
+    // SAFETY: the frame is on this process's own kernel stack, above the frames of functions.
     let entries = unsafe { (*me.frame(m)).entries };
     ALL.entries.set(m, ALL.entries.get(m) + entries);
     hand_to_parent(m, me);

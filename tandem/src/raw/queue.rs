@@ -229,7 +229,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, size: usize) {
     }
 }
 
-/// As [`copy`]: words where all is aligned, otherwise bytes.
+/// Copies like [`copy`]: words where all is aligned, otherwise bytes.
 ///
 /// # Safety
 /// As for [`copy`].

@@ -157,8 +157,8 @@ fn count_steps() -> Rc<Cell<u64>> {
     steps
 }
 
-/// Waits whose time limits do not come, one after the other, beside many sleepers: those of the
-/// limits' slot are not filed anew each time.
+/// Waits whose time limits do not come, one after the other, beside many sleepers: the sleepers in
+/// the limits' slot are not filed anew each time.
 #[test]
 fn cancelled_limits_file_the_sleepers_seldom() {
     on_both_kinds_of_processor(|| {

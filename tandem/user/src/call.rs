@@ -321,7 +321,7 @@ pub struct Child(pub usize);
 /// The family of a process that is spawned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// That of the caller.
+    /// The caller's family.
     Same,
     /// A family of its own: without an arena, with at most 8 processes and 16 objects, none of them
     /// more urgent than its founder. For callers of the first family.

@@ -156,7 +156,7 @@ pub(crate) const fn handlers_nest() -> bool {
 }
 
 /// The state of interrupts before they were masked: the value of PRIMASK. With the feature
-/// `basepri`, that of BASEPRI, and above it PRIMASK.
+/// `basepri`, the value of BASEPRI, and above it PRIMASK.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Mask(u32);

@@ -52,7 +52,7 @@ macro_rules! count_switch {
     };
 }
 
-/// Asserts that the poll of r5 may be above that of r4, in builds with debug assertions.
+/// Asserts that the poll of r5 may be above the poll of r4, in builds with debug assertions.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
@@ -611,8 +611,8 @@ macro_rules! mask_after_poll {
 /// is a suspended context.
 ///
 /// Polls preserve r4-r11, which the loop uses: r4 is the task of the poll underneath, r5 the
-/// coroutine, r6 the address of the kernel's record, r7 that of this function, and r8 is 0. A poll
-/// started by PendSV returns to `tandem_poll_returned`.
+/// coroutine, r6 the address of the kernel's record, r7 the address of this function, and r8 is 0.
+/// A poll started by PendSV returns to `tandem_poll_returned`.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_start_poll")]
 pub(super) unsafe extern "C" fn start_poll() {

@@ -116,7 +116,7 @@ macro_rules! report_limit {
     };
 }
 
-/// Gives loads and stores the privilege of a task again; the trap gave them that of machine mode.
+/// Gives loads and stores the privilege of a task again; the trap gave them machine mode's.
 macro_rules! restrict {
     () => {
         "li t0, 3 << 11\ncsrc mstatus, t0" // MPP

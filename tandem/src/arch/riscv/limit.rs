@@ -20,8 +20,8 @@ use crate::{
 };
 
 /// The bytes of a stack below its end, for that which the kernel stores below a stack pointer: the
-/// context and the waiter where it has compared that, and before, the frame of a trap, or that of a
-/// switch with the words below it.
+/// context and the waiter where it has compared that, and before, the frame of a trap, or the
+/// frame of a switch with the words below it.
 pub(crate) const GUARD: usize = 160;
 const _: () = assert!(
     WITH_WAITER <= GUARD && TRAP <= GUARD && FRAME + 3 * WORD <= GUARD && GUARD.is_multiple_of(32)
@@ -75,7 +75,7 @@ macro_rules! report_limit {
     };
 }
 
-/// The privilege of a task is that of a handler.
+/// The privilege of a task equals a handler's.
 macro_rules! restrict {
     () => {
         ""

@@ -7,7 +7,8 @@
 //! others. `privilege` has the differences, and `limit` takes the place of `guard`.
 //!
 //! # Interrupts
-//! `start` sets `mtvec` to the kernel's own vectors, which replace those of the runtime, such as
+//! `start` sets `mtvec` to the kernel's own vectors, which replace the vectors of the runtime, such
+//! as
 //! `riscv-rt`. A handler is a function with the name that `riscv-rt` gives it: made by
 //! `#[riscv_rt::core_interrupt]`, or without any attribute:
 //!

@@ -4,7 +4,7 @@
 //! A suspended context is the stack pointer in the task's header and three words below that
 //! address: `s0`, `s1`, and the address to continue at. Nothing else uses the stack of a suspended
 //! task, so no space has to be reserved there, or released. Further registers are saved above it,
-//! and the code at that address restores them: none, where the compiler was told that the switch
+//! and the code at that address restores them: none, where the compiler knows that the switch
 //! changes `s2` to `s11` ([`give_way`], [`wait_in`]); these ten in [`switch`]; these ten and the
 //! trap's frame for a pre-empted task.
 //!
@@ -83,7 +83,7 @@ macro_rules! load_stack_and_count {
     };
 }
 
-/// Reports that the task in a1 runs from here on. Stack and registers are still those of the
+/// Reports that the task in a1 runs from here on. Stack and registers still belong to the
 /// previous task, suspended or ended, which is still the current one: it is named if this overflows
 /// its stack.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
@@ -99,7 +99,7 @@ macro_rules! call_on_run {
     };
 }
 
-/// Asserts that the poll of s0 may be above that of s1, in builds with debug assertions.
+/// Asserts that the poll of s0 may be above the poll of s1, in builds with debug assertions.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
@@ -258,9 +258,10 @@ pub(crate) unsafe extern "C" fn switch_and_unmask(from: Task, to: Task) {
 }
 
 /// Lets the next of the running thread's ring run, as `kernel::give_way` on other processors. No
-/// effect if interrupts are masked. All in assembly, so that the compiler keeps no value of the kernel's in a register across the
-/// switch. It saves those of `s2` to `s11` that it uses: in a loop, once for all iterations.
-/// (`call` reaches any address, also from code in RAM; `jal` would take a cycle less.)
+/// effect if interrupts are masked. All in assembly, so that the
+/// compiler keeps no value of the kernel's in a register across the switch. Of `s2` to `s11` it
+/// saves the ones that it uses: in a loop, once for all iterations. (`call` reaches any address,
+/// also from code in RAM; `jal` would take a cycle less.)
 ///
 /// # Safety
 /// The caller is a thread.
@@ -283,7 +284,7 @@ pub(crate) unsafe fn give_way() {
 }
 
 /// Blocks the running thread in `queue` until it is served, as `wait::wait_in` on other processors.
-/// The compiler saves those of `s2` to `s11` that it uses, as for [`give_way`].
+/// Of `s2` to `s11`, the compiler saves the ones that it uses, as for [`give_way`].
 ///
 /// # Safety
 /// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
@@ -326,7 +327,7 @@ unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
 }
 
 /// Blocks the running thread, `me`, until it is woken, as `kernel::block_here` on other processors.
-/// The compiler saves those of `s2` to `s11` that it uses, as for [`give_way`].
+/// Of `s2` to `s11`, the compiler saves the ones that it uses, as for [`give_way`].
 ///
 /// # Safety
 /// The caller is a thread, with interrupts masked. They are masked again on return; other tasks

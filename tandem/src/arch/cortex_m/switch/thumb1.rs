@@ -52,8 +52,8 @@ macro_rules! count_switch {
     };
 }
 
-/// Asserts that the poll of r6 may be above that of r5, in builds with debug assertions. Changes
-/// the registers that a function may change.
+/// Asserts that the poll of r6 may be above the poll of r5, in builds with debug assertions.
+/// Changes the registers that a function may change.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     ($task:literal) => {

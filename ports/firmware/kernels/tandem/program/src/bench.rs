@@ -12,8 +12,8 @@ use crate::{
     marks::{ROUNDS, Shared, clear, show, show_shared},
 };
 
-/// Measures all paths; with `only` "calls", those of the kernel's calls, which are few enough for a
-/// simulated core. `shared` is in the arena, and zero.
+/// Measures all paths; with `only` "calls", the paths of the kernel's calls, which are few enough
+/// for a simulated core. `shared` is in the arena, and zero.
 pub fn run(shared: &'static Shared, only: Option<&str>) {
     shared.start.store(user::cycles(), Relaxed);
     shared.control.store(user::cycles() - shared.start.load(Relaxed), Relaxed);

@@ -55,7 +55,7 @@ fn all_families_are_free() {
     }
 }
 
-/// The channels of other families, at their limits, leave room for those of the first.
+/// The channels of other families, at their limits, leave room for the first family's.
 pub fn channels() {
     let hoard = || {
         while Endpoint::new().is_ok() {}
