@@ -13,12 +13,12 @@
 //! of one unit.
 
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     kernel::KERNEL,
+    me::Me,
     semaphore::Semaphore,
     shared::Shared,
-    task::{Info, Task, masked},
-    thread::Me,
+    task::{Info, Task},
     time::TimedOut,
 };
 use core::{

@@ -11,11 +11,11 @@
 //! it before it first accesses them, and clears it after the last time.
 
 use crate::{
+    arch::masked,
     event::Event,
     kernel,
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::{delay_until, now},
 };
 use core::{future::poll_fn, pin::pin, task::Poll};

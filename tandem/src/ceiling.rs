@@ -22,10 +22,10 @@
 use crate::{
     arch::{self, Mask},
     kernel::{self, KERNEL},
+    me::Me,
     mutex::{Lock, settle},
     shared::{Masked, Shared},
     task::{Level, Priority, Rank, Task},
-    thread::Me,
     trace::{self, Event},
 };
 use core::{

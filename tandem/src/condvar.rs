@@ -11,10 +11,10 @@ use crate::{
     arch::{self, Mask},
     ceiling::without_switches,
     kernel::{self, KERNEL, assert_may_wait},
+    me::Me,
     mutex::Guard,
     queue::wait_until,
     shared::{Masked, Shared},
-    thread::Me,
     time::TimedOut,
     wait::{WaitQueue, Waiter},
 };

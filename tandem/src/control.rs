@@ -6,14 +6,15 @@
 //! read one by one, whatever they hold.
 
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     group::late,
     kernel::{self, AT_END, KERNEL},
     list::{List, Node},
+    me::Me,
     mutex::settle,
     shared::Masked,
-    task::{Info, Life, Priority, StillAlive, Task, masked},
-    thread::{Me, Thread},
+    task::{Info, Life, Priority, StillAlive, Task},
+    thread::Thread,
     time::TimedOut,
 };
 use core::pin::pin;

@@ -4,7 +4,7 @@
 //! No unsafe code: the kernel's own delays, with units converted.
 
 use crate::{
-    thread::Me,
+    me::Me,
     time::{self, Driver},
 };
 use core::marker::PhantomData;

@@ -7,11 +7,11 @@
 //! its future owns until the wait has ended.
 
 use crate::{
-    arch::{self, Mask},
+    arch::{self, Mask, masked},
     kernel::{self, KERNEL, assert_may_wait},
+    me::Me,
     shared::{Masked, Shared},
-    task::{Task, masked},
-    thread::Me,
+    task::Task,
     time::{TIMERS, TimedOut, Timer},
     wait::Phase,
     waking::Sleeper,

@@ -1,11 +1,11 @@
 //! An event group: 32 flags for which any number of tasks wait, each for any or all of some.
 
 use crate::{
+    arch::masked,
     event::Event,
     list::{List, Node, Place},
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::TimedOut,
 };
 use core::pin::{Pin, pin};

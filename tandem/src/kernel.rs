@@ -16,8 +16,7 @@
 //! - Interrupts are masked wherever a [`Masked`] is in scope, except while another context runs.
 
 use crate::{
-    arch::{self, Mask},
-    mutex,
+    arch::{self, Mask, masked},
     ready::Ready,
     shared::{Masked, Shared},
     task::{Header, IDLE_LEVEL, Info, Life, Task},
@@ -47,8 +46,6 @@ pub(crate) struct Kernel {
 
 #[cfg_attr(layout, unsafe(export_name = "tandem_kernel"))]
 pub(crate) static KERNEL: Kernel = Kernel::new();
-
-pub(crate) use crate::task::masked;
 
 impl Kernel {
     #[cfg(target_os = "none")]
@@ -421,22 +418,6 @@ pub(crate) fn leave(m: Masked, me: Task) -> Task {
     KERNEL.ready.remove_head(m, me)
 }
 
-/// Ends the running thread. Its stack is free for another life once the switch is made.
-///
-/// # Panics
-/// If another thread waits for a mutex whose guard this one has forgotten.
-pub(crate) fn end_thread() -> ! {
-    let m = arch::mask();
-    let me = KERNEL.current(m);
-    if me.held.get(m).is_some() {
-        mutex::abandon(m, me);
-    }
-    bury(m, me);
-    // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
-    // polls; the one task that was running has just left the ready set.
-    unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
-}
-
 /// Called for each task that ends, once a task has waited for an end: so that a program without
 /// such waits has no code of them.
 pub(crate) static AT_END: Shared<Option<AtEnd>> = Shared::new(None);
@@ -446,7 +427,7 @@ pub(crate) type AtEnd = fn(Masked, Task);
 /// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
 /// no effect. The end is reported before that: a foreign waker may call the kernel, which finds the
 /// running task as it must be.
-fn bury(m: Masked, task: Task) {
+pub(crate) fn bury(m: Masked, task: Task) {
     if let Some(report) = AT_END.get(m) {
         task.life.set(m, Life::Ending);
         report(m, task);
@@ -560,27 +541,13 @@ pub(crate) fn breach(_window: &str) {
     arch::breach(_window);
 }
 
-/// Makes the calling test the idle task of the kernel, and excludes other tests until the guard is
-/// dropped.
+/// Forgets all tasks.
 #[cfg(test)]
-pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    reset();
-    turn
-}
-
-/// Forgets all tasks and timers.
-#[cfg(test)]
-pub(crate) fn reset() {
-    arch::reset();
-    let (mask, m) = Mask::set();
-    crate::time::TIMERS.reset(m);
+pub(crate) fn reset(m: Masked) {
     KERNEL.ready.reset(m);
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
-    mask.restore();
 }
 
 /// The switch to a coroutine where there is no assembly: polls `task` on top of the running poll.

@@ -257,6 +257,7 @@ mod async_mutex;
 mod block_on;
 mod callback;
 mod ceiling;
+mod clock;
 mod condvar;
 mod control;
 mod coroutine;
@@ -273,6 +274,7 @@ mod kernel;
 #[doc(hidden)]
 pub mod layout;
 mod list;
+mod me;
 mod mutex;
 #[cfg(any(test, feature = "processes"))]
 pub mod process;
@@ -295,6 +297,7 @@ mod thread;
 pub mod time;
 pub mod trace;
 mod wait;
+mod waker;
 mod waking;
 
 pub use async_mutex::{AsyncGuard, AsyncMutex};
@@ -307,6 +310,7 @@ pub use delays::{Delays, ThreadDelays};
 pub use event::{Event, Signalled};
 pub use group::{Group, Want};
 pub use kernel::{SharedStack, current, start};
+pub use me::Me;
 pub use mutex::{Guard, Mutex};
 #[cfg(feature = "processor-time")]
 pub use processor_time::{idle_time, interrupt_time};
@@ -317,5 +321,5 @@ pub use signal::{Receiver, Signal, Watch};
 pub use slice::set_time_slice;
 pub use stream::{MessageBuffer, Stream, TooLong};
 pub use task::{Info, Priority, StillAlive};
-pub use thread::{Me, Thread};
+pub use thread::Thread;
 pub use time::{TimedOut, delay_until};

@@ -15,12 +15,11 @@
 //! masked.
 
 use crate::{
-    arch::{self, Mask},
+    arch::{self, Mask, masked},
     ceiling::without_switches,
     event::Event,
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
-    task::masked,
 };
 use core::{marker::PhantomPinned, pin::Pin, ptr::NonNull};
 

@@ -19,9 +19,9 @@
 use crate::{
     arch::{self, Mask},
     kernel::{self, KERNEL},
+    me::Me,
     shared::{Masked, Shared},
     task::{IDLE_LEVEL, Level, Task},
-    thread::Me,
     time::{TIMERS, TimedOut, Timer},
     trace::{self, Event},
     wait::{WaitQueue, Waiter},
@@ -148,7 +148,7 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub unsafe fn force_guard(&'static self, me: &Me) -> Guard<T> {
         let owns =
-            kernel::masked(|m| self.lock.owner.get(m).is_some_and(|it| it.is(KERNEL.current(m))));
+            arch::masked(|m| self.lock.owner.get(m).is_some_and(|it| it.is(KERNEL.current(m))));
         assert!(owns, "task {}: unlocks a mutex that it has not locked", me.info().name());
         Guard(self, PhantomData)
     }

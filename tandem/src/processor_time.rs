@@ -6,9 +6,10 @@
 //! they interrupt.
 
 use crate::{
+    arch::masked,
+    clock::now,
     shared::{Masked, Shared},
-    task::{Info, Task, masked},
-    time::now,
+    task::{Info, Task},
 };
 
 struct Account {

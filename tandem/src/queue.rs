@@ -20,9 +20,9 @@ pub use futures::{Received, Sent};
 use crate::{
     arch::{self, Mask},
     kernel::{self, KERNEL, assert_may_wait},
+    me::Me,
     shared::{Masked, Shared},
     task::Task,
-    thread::Me,
     time::{TIMERS, TimedOut, Timer},
     wait::{WaitQueue, Waiter, detach},
 };

@@ -14,8 +14,9 @@ pub use queue::Queue;
 use crate::{
     arch, control,
     kernel::{self, SharedStack},
+    me::Me,
     task::{Header, Info, Priority, StillAlive},
-    thread::{self, Me},
+    thread,
 };
 
 /// The bytes at the low end of every stack that hold its guard. A stack begins at a multiple of 32.

@@ -1,12 +1,11 @@
 //! A counting semaphore.
 
 use crate::{
-    arch::{self, Mask},
+    arch::{self, Mask, masked},
     kernel::{self, KERNEL, assert_may_wait},
+    me::Me,
     queue::wait_until,
     shared::Shared,
-    task::masked,
-    thread::Me,
     time::TimedOut,
     wait::{Phase, WaitQueue, Waiter},
     waking::Sleeper,

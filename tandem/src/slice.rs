@@ -7,12 +7,12 @@
 //! or has an inherited priority, begins again.
 
 use crate::{
-    arch,
+    arch::{self, masked},
     kernel::{self, KERNEL},
     mutex::uses_ceiling,
     ready::neighbour,
     shared::{Masked, Shared},
-    task::{Task, masked},
+    task::Task,
     time,
 };
 

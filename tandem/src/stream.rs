@@ -11,11 +11,11 @@
 //! greater. So neither touches the bytes that the other copies.
 
 use crate::{
+    arch::masked,
     event::Event,
     kernel,
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::TimedOut,
 };
 use core::{cell::UnsafeCell, mem::MaybeUninit};

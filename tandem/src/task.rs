@@ -1,7 +1,7 @@
 //! The kernel's record of a task, thread or coroutine, and the public view of it.
 
 use crate::{
-    arch::{Mask, Saved},
+    arch::{Saved, masked},
     kernel::KERNEL,
     mutex::Lock,
     shared::{Masked, Shared},
@@ -322,14 +322,4 @@ impl Info {
     pub fn switches(self) -> u32 {
         masked(|m| self.0.switches.get(m))
     }
-}
-
-/// Runs `body` with interrupts masked, and restores their state.
-#[inline(always)]
-#[cfg_attr(test, track_caller)]
-pub(crate) fn masked<R>(body: impl FnOnce(Masked) -> R) -> R {
-    let (mask, m) = Mask::set();
-    let result = body(m);
-    mask.restore();
-    result
 }

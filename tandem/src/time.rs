@@ -90,12 +90,16 @@
 // each masked window leaves every timer that is set in one ring, its slot's or the unfiled
 // one, and the bit of each ring as the ring is.
 
+#[doc(hidden)]
+pub use crate::clock::check_rate;
+pub use crate::clock::{Driver, now};
 use crate::{
-    arch::{self, Mask},
-    kernel::{self, KERNEL, Kernel, assert_may_wait, masked},
+    arch::{self, Mask, masked},
+    clock::{_tandem_arm, _tandem_arm_from, _tandem_now},
+    kernel::{self, KERNEL, Kernel, assert_may_wait},
+    me::Me,
     shared::{Masked, Shared},
     task::Task,
-    thread::Me,
     trace::{self, Event},
     waking::Sleeper,
 };
@@ -106,82 +110,6 @@ use core::{
     ptr::NonNull,
     task::{Context, Poll},
 };
-
-/// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
-/// implementation. [How to write a clock](self#how-to-write-a-clock) has one.
-///
-/// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`]. The
-/// functions must not call the kernel, nor drop what waits for it: the kernel is amid a change of its
-/// records when it calls them.
-pub trait Driver {
-    /// Ticks per second. With the feature `embassy-time`, equal to the feature `tick-hz-…` of the
-    /// crate `embassy-time`.
-    const HERTZ: u64;
-
-    /// Ticks since a fixed point in the past. Monotonic; never wraps. Called with interrupts
-    /// masked, in tasks and handlers.
-    ///
-    /// Where a narrower counter is extended to 64 bits, it must be read at least once a period.
-    fn now() -> u64;
-
-    /// Sets the alarm: its interrupt is to be raised when `now` reaches `due`, at once if it has.
-    /// Replaces the alarm set before. Called with interrupts masked, in tasks and handlers.
-    ///
-    /// An alarm that comes early is harmless: [`expire`] sets it again. A timer too narrow for
-    /// `due` interrupts at the end of its range.
-    fn arm(due: u64);
-
-    /// Arms like [`arm`](Self::arm), where the clock has just been read, a few instructions ago:
-    /// `now`. For an implementation that needs the time and would read it again.
-    #[inline(always)]
-    fn arm_from(now: u64, due: u64) {
-        let _ = now;
-        Self::arm(due);
-    }
-}
-
-/// Installs a type that implements [`Driver`](crate::time::Driver) as the kernel's clock. Exactly
-/// once in a program.
-#[macro_export]
-macro_rules! drive_time_with {
-    ($driver:ty) => {
-        const _: () = $crate::time::check_rate(<$driver as $crate::time::Driver>::HERTZ);
-        #[unsafe(no_mangle)]
-        extern "Rust" fn _tandem_now() -> u64 {
-            <$driver as $crate::time::Driver>::now()
-        }
-        #[unsafe(no_mangle)]
-        extern "Rust" fn _tandem_arm(due: u64) {
-            <$driver as $crate::time::Driver>::arm(due)
-        }
-        #[unsafe(no_mangle)]
-        extern "Rust" fn _tandem_arm_from(now: u64, due: u64) {
-            <$driver as $crate::time::Driver>::arm_from(now, due)
-        }
-    };
-}
-
-/// Accepts every rate: without `embassy-time`, only the board defines one.
-#[cfg(not(feature = "embassy-time"))]
-#[doc(hidden)]
-pub const fn check_rate(_: u64) {}
-#[cfg(feature = "embassy-time")]
-#[doc(hidden)]
-pub use crate::embassy_time::check_rate;
-
-// SAFETY: `drive_time_with!` defines these functions, with these signatures. A program without it
-// does not link.
-unsafe extern "Rust" {
-    safe fn _tandem_now() -> u64;
-    safe fn _tandem_arm(due: u64);
-    safe fn _tandem_arm_from(now: u64, due: u64);
-}
-
-/// The time, in ticks of the board's clock. May be called anywhere, with interrupts masked too.
-#[must_use]
-pub fn now() -> u64 {
-    masked(|_| _tandem_now())
-}
 
 /// Error of a wait with a time limit: the time came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -835,7 +763,7 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     }
     #[cfg(feature = "embassy-time")]
     if task.alarm.is(at(m, timer)) {
-        return crate::block_on::wake_future(m, mask, task);
+        return crate::waker::wake_future(m, mask, task);
     }
     // On a Cortex-M, a task that is woken is usually the most urgent: nobody never is.
     #[cfg(target_arch = "arm")]

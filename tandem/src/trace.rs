@@ -102,10 +102,7 @@ pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
 #[cfg(feature = "trace")]
 mod ring {
     use super::Event;
-    use crate::{
-        shared::Shared,
-        task::{Info, masked},
-    };
+    use crate::{arch::masked, shared::Shared, task::Info};
 
     /// An event with its time and task: twelve bytes on a 32-bit processor.
     #[derive(Clone, Copy)]

@@ -17,8 +17,8 @@
 //!   the parts of a waker that its future owns until the wait has ended (see `waking`).
 
 use crate::{
-    arch::Mask,
-    kernel::{self, KERNEL, masked},
+    arch::{Mask, masked},
+    kernel::{self, KERNEL},
     shared::{Masked, Shared},
     task::{Header, Level, Task},
     waking::Sleeper,

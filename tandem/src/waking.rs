@@ -1,7 +1,7 @@
 //! The waker of a future's wait: a coroutine of the kernel, or any other waker.
 //!
 //! # Soundness
-//! - [`coroutine::VTABLE`] belongs to wakers made from a static header, so its data is a task that
+//! - [`of_coroutines::VTABLE`] belongs to wakers made from a static header, so its data is a task that
 //!   may be used for ever.
 //! - A [`Sleeper`] of any other table is a waker cloned by [`Sleeper::keep`], owned by the future
 //!   that waits, and dropped by it exactly once, after its wait has ended. The kernel calls a clone
@@ -9,9 +9,10 @@
 
 use crate::{
     arch::Mask,
-    coroutine, kernel,
+    kernel,
     shared::Masked,
     task::{Header, Task},
+    waker::of_coroutines,
 };
 use core::{
     mem::ManuallyDrop,
@@ -38,7 +39,7 @@ impl Sleeper {
     #[inline(always)]
     pub(crate) fn behind(context: &Context) -> Self {
         let waker = context.waker();
-        let ours = core::ptr::eq(waker.vtable(), &coroutine::VTABLE);
+        let ours = core::ptr::eq(waker.vtable(), &of_coroutines::VTABLE);
         Self { data: waker.data(), table: if ours { None } else { Some(waker.vtable()) } }
     }
 

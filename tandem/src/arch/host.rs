@@ -5,7 +5,7 @@
 //! # Soundness
 //! A host thread that masks interrupts has the only turn of the process until it unmasks them, so
 //! threads that share the kernel's objects exclude each other. The simulated processor belongs to
-//! one thread: its tests begin with `kernel::begin_test`.
+//! one thread: its tests begin with `begin_test`.
 
 use crate::{
     kernel::{self, KERNEL},

@@ -34,6 +34,16 @@ pub(crate) unsafe fn hand_over_and_restore(queue: &WaitQueue, mask: Mask, first:
     mask.restore();
 }
 
+/// Runs `body` with interrupts masked, and restores their state.
+#[inline(always)]
+#[cfg_attr(test, track_caller)]
+pub(crate) fn masked<R>(body: impl FnOnce(Masked) -> R) -> R {
+    let (mask, m) = Mask::set();
+    let result = body(m);
+    mask.restore();
+    result
+}
+
 /// Restores the state before `mask`, and masks interrupts again once those that are pending have been
 /// taken.
 #[inline(always)]

@@ -24,9 +24,10 @@ use super::{
     space,
 };
 use crate::{
+    arch::masked,
     kernel::KERNEL,
     shared::Masked,
-    task::{Level, Priority, Task, masked},
+    task::{Level, Priority, Task},
 };
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

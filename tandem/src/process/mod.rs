@@ -70,7 +70,7 @@ pub use self::{
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod board {
     use super::{Ended, Memory, Program, process, space};
-    use crate::{task::StillAlive, thread::Me};
+    use crate::{me::Me, task::StillAlive};
 
     /// The parts that the program gives the kernel.
     pub trait Host {

@@ -18,10 +18,10 @@ use super::{
     process::{FAMILIES, MEMBERS_OBJECTS, Message, Process},
 };
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     kernel::{self, KERNEL},
     shared::{Masked, Shared},
-    task::{IDLE_LEVEL, Level, Task, masked},
+    task::{IDLE_LEVEL, Level, Task},
     wait::WaitQueue,
 };
 use core::mem::offset_of;

@@ -26,11 +26,12 @@ use super::{
     table::PAGE,
 };
 use crate::{
-    arch::{self, Mask},
+    arch::{self, Mask, masked},
     kernel::{self, KERNEL},
+    me::Me,
     shared::{Masked, Shared},
-    task::{Header, Level, Life, Priority, StillAlive, Task, masked},
-    thread::Me,
+    task::{Header, Level, Life, Priority, StillAlive, Task},
+    thread,
     wait::{WaitQueue, Waiter},
 };
 use core::{
@@ -780,7 +781,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
         ALL.first.set(m, Some(me.ended(cause)));
         ALL.first_ended.give();
     }
-    kernel::end_thread()
+    thread::end()
 }
 
 /// Has the other processes of a family end, whose founder ends. A step for each record, with

@@ -22,8 +22,8 @@
 use super::process::PROCESSES;
 use super::table::{self, ENTRIES, EXECUTE, GLOBAL, LARGE, PAGE, READ, USER, WRITE};
 use crate::{
+    arch::masked,
     shared::{Masked, Shared},
-    task::masked,
 };
 use core::{arch::asm, ops::Range};
 

@@ -6,9 +6,8 @@
 
 use super::{Put, Queue};
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     kernel,
-    task::masked,
     wait::{Phase, Waiter, rouse},
     waking::Sleeper,
 };

@@ -12,10 +12,10 @@
 use crate::{
     arch::Mask,
     kernel::{self, assert_may_wait},
+    me::Me,
     queue::{Served, wait},
     shared::{Masked, Shared},
     task::Task,
-    thread::Me,
     wait::{WaitQueue, rouse},
 };
 

@@ -14,9 +14,10 @@ mod objects;
 use super::{ARMED, NOW};
 use crate::{
     Ceiling, Coroutine, Event, Priority, Queue, Semaphore,
-    arch::{self, BREACH, WINDOW},
+    arch::{self, BREACH, WINDOW, masked},
     delay_until,
-    kernel::{self, KERNEL, masked},
+    kernel::KERNEL,
+    tests::{begin_test, reset},
     time::{self, TIMERS},
 };
 use std::{
@@ -104,7 +105,7 @@ fn explore(scenario: Scenario) -> (usize, BTreeSet<Site>) {
     let sites = Rc::new(RefCell::new(BTreeSet::new()));
     let mut runs = 0;
     loop {
-        kernel::reset();
+        reset();
         WRONG.set(false);
         NOW.set(0);
         ARMED.set(u64::MAX);
@@ -637,7 +638,7 @@ const TIMED: [&str; 4] = ["timers", "limits", "moves", "combinators"];
 
 #[test]
 fn every_interleaving_is_sound() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     BREACH.set(std::env::var(OPEN).map_or("", |window| leak(window)));
     let mut sites = BTreeSet::new();
     for (name, scenario) in SCENARIOS {
