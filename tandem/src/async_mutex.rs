@@ -14,11 +14,10 @@
 
 use crate::{
     arch::{Mask, masked},
-    kernel::KERNEL,
     me::Me,
+    records::{Info, KERNEL, Task},
     semaphore::Semaphore,
     shared::Shared,
-    task::{Info, Task},
     time::TimedOut,
 };
 use core::{

@@ -6,9 +6,9 @@
 
 use crate::{
     arch::{Mask, masked},
-    kernel::{self, KERNEL},
+    kernel,
     me::Me,
-    task::Life,
+    records::{KERNEL, Life},
     waker::of_threads::waker,
 };
 use core::{

@@ -21,11 +21,11 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    kernel,
     me::Me,
-    mutex::{Lock, settle},
+    mutex::settle,
+    records::{KERNEL, Level, Lock, Priority, Rank, Task},
     shared::{Masked, Shared},
-    task::{Level, Priority, Rank, Task},
     trace::{self, Event},
 };
 use core::{

@@ -10,13 +10,13 @@
 use crate::{
     arch::{self, Mask},
     ceiling::without_switches,
-    kernel::{self, KERNEL, assert_may_wait},
+    kernel::{self, assert_may_wait},
     me::Me,
     mutex::Guard,
     queue::wait_until,
+    records::{KERNEL, WaitQueue, Waiter},
     shared::{Masked, Shared},
     time::TimedOut,
-    wait::{WaitQueue, Waiter},
 };
 use core::{mem::MaybeUninit, ptr::NonNull};
 

@@ -8,12 +8,12 @@
 use crate::{
     arch::{Mask, masked},
     group::late,
-    kernel::{self, AT_END, KERNEL},
+    kernel::{self, AT_END},
     list::{List, Node},
     me::Me,
     mutex::settle,
+    records::{Info, KERNEL, Life, Priority, StillAlive, Task},
     shared::Masked,
-    task::{Info, Life, Priority, StillAlive, Task},
     thread::Thread,
     time::TimedOut,
 };

@@ -13,9 +13,8 @@
 use crate::{
     arch::Mask,
     kernel,
-    task::{Header, Info, Priority, StillAlive, Task},
+    records::{Header, Info, Priority, Sleeper, StillAlive, Task},
     waker::of_coroutines::waker,
-    waking::Sleeper,
 };
 use core::{
     cell::UnsafeCell,

@@ -11,22 +11,12 @@ use crate::{
     arch::masked,
     clock::now,
     kernel,
-    task::{Header, Task},
-    time::{TIMERS, Timer},
+    records::{Alarm, Header, TIMERS, Task, Timer},
     waker::{of_coroutines, of_threads},
 };
 use core::task::Waker;
 
-/// The timer for the earliest time that the futures of a task wait for.
-pub(crate) struct Alarm {
-    timer: Timer,
-}
-
 impl Alarm {
-    pub(crate) const fn new() -> Self {
-        Self { timer: Timer::unused() }
-    }
-
     #[inline(always)]
     pub(crate) fn is(&self, timer: &Timer) -> bool {
         core::ptr::eq(&raw const self.timer, timer)

@@ -8,13 +8,12 @@
 
 use crate::{
     arch::{self, Mask, masked},
-    kernel::{self, KERNEL, assert_may_wait},
+    kernel::{self, assert_may_wait},
     me::Me,
+    records::{KERNEL, Sleeper, TIMERS, Task, Timer},
     shared::{Masked, Shared},
-    task::Task,
-    time::{TIMERS, TimedOut, Timer},
+    time::TimedOut,
     wait::Phase,
-    waking::Sleeper,
 };
 use core::{
     marker::PhantomPinned,

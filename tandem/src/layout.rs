@@ -3,7 +3,10 @@
 //! the interface: it changes without notice.
 #![allow(missing_docs)]
 
-use crate::{arch::offset, task::Header, wait::Waiter};
+use crate::{
+    arch::offset,
+    records::{Header, Waiter},
+};
 use core::mem::offset_of;
 
 pub use crate::{

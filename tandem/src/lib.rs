@@ -284,6 +284,7 @@ mod queue;
 #[cfg(feature = "raw")]
 pub mod raw;
 mod ready;
+mod records;
 mod semaphore;
 mod shared;
 mod signal;
@@ -315,11 +316,11 @@ pub use mutex::{Guard, Mutex};
 #[cfg(feature = "processor-time")]
 pub use processor_time::{idle_time, interrupt_time};
 pub use queue::{Queue, Received, Sent};
+pub use records::{Info, Priority, StillAlive};
 pub use semaphore::{Semaphore, Taken};
 pub use signal::{Receiver, Signal, Watch};
 #[cfg(feature = "time-slice")]
 pub use slice::set_time_slice;
 pub use stream::{MessageBuffer, Stream, TooLong};
-pub use task::{Info, Priority, StillAlive};
 pub use thread::Thread;
 pub use time::{TimedOut, delay_until};

@@ -18,7 +18,8 @@ use crate::{
     arch::{self, Mask, masked},
     ceiling::without_switches,
     event::Event,
-    kernel::{self, KERNEL},
+    kernel,
+    records::KERNEL,
     shared::{Masked, Shared},
 };
 use core::{marker::PhantomPinned, pin::Pin, ptr::NonNull};

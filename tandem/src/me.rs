@@ -7,8 +7,8 @@
 
 use crate::{
     arch::{self, Mask, masked},
-    kernel::{self, KERNEL},
-    task::{IDLE_LEVEL, Info},
+    kernel,
+    records::{IDLE_LEVEL, Info, KERNEL},
 };
 use core::marker::PhantomData;
 

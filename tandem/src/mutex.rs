@@ -18,13 +18,12 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    kernel,
     me::Me,
-    shared::{Masked, Shared},
-    task::{IDLE_LEVEL, Level, Task},
-    time::{TIMERS, TimedOut, Timer},
+    records::{IDLE_LEVEL, KERNEL, Level, Lock, TIMERS, Task, Timer, Waiter},
+    shared::Masked,
+    time::TimedOut,
     trace::{self, Event},
-    wait::{WaitQueue, Waiter},
 };
 use core::{
     cell::UnsafeCell,
@@ -33,20 +32,6 @@ use core::{
     ops::{Deref, DerefMut},
     ptr::NonNull,
 };
-
-/// The part of a mutex, or of a ceiling, that does not depend on the type of its value.
-///
-/// The assembly of `arch` writes `owner` and `next` at once.
-#[repr(C)]
-pub(crate) struct Lock {
-    /// The task that uses the value. The idle task, if nobody will ever unlock.
-    pub(crate) owner: Shared<Option<Task>>,
-    /// The next in the owner's list of held locks.
-    next: Shared<Option<NonNull<Lock>>>,
-    pub(crate) waiters: WaitQueue,
-    /// The level to which the owner is raised in any case: `IDLE_LEVEL` for a mutex.
-    ceiling: Level,
-}
 
 /// A value that one thread at a time may use, with priority inheritance.
 pub struct Mutex<T> {
@@ -195,15 +180,6 @@ impl<T> Drop for Guard<T> {
 }
 
 impl Lock {
-    pub(crate) const fn new(ceiling: Level) -> Self {
-        Self {
-            owner: Shared::new(None),
-            waiters: WaitQueue::new(),
-            next: Shared::new(None),
-            ceiling,
-        }
-    }
-
     /// The level to which the owner is raised in any case.
     pub(crate) fn ceiling(&self) -> Level {
         self.ceiling
@@ -387,7 +363,7 @@ pub(crate) fn abandon(m: Masked, task: Task) {
 /// Returns whether a task uses a ceiling. A step for each lock that it holds.
 #[cfg(feature = "time-slice")]
 pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
-    if task.floor.get(m) != crate::task::Rank::NONE {
+    if task.floor.get(m) != crate::records::Rank::NONE {
         return true;
     }
     let mut link = task.held.get(m);

@@ -19,12 +19,12 @@ pub use futures::{Received, Sent};
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL, assert_may_wait},
+    kernel::{self, assert_may_wait},
     me::Me,
+    records::{KERNEL, TIMERS, Task, Timer, WaitQueue, Waiter},
     shared::{Masked, Shared},
-    task::Task,
-    time::{TIMERS, TimedOut, Timer},
-    wait::{WaitQueue, Waiter, detach},
+    time::TimedOut,
+    wait::detach,
 };
 use core::{
     cell::UnsafeCell,

@@ -15,7 +15,7 @@ use crate::{
     arch, control,
     kernel::{self, SharedStack},
     me::Me,
-    task::{Header, Info, Priority, StillAlive},
+    records::{Header, Info, Priority, StillAlive},
     thread,
 };
 

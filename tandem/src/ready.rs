@@ -14,27 +14,11 @@
 
 use crate::{
     arch,
+    records::{Header, IDLE_LEVEL, Level, Ready, Task},
     shared::{Masked, Shared},
-    task::{Header, IDLE_LEVEL, Level, Task},
 };
 
-/// Field order is known to the assembly of `arch`: see `arch::offset`.
-#[repr(C)]
-pub(crate) struct Ready {
-    /// The head of each ring. The last is the idle task, which is in no ring: it is chosen when
-    /// every ring is empty.
-    heads: [Shared<Option<Task>>; IDLE_LEVEL as usize + 1],
-    pub(crate) bitmap: Shared<u32>,
-}
-
 impl Ready {
-    pub(crate) const fn new() -> Self {
-        Self {
-            heads: [const { Shared::new(None) }; IDLE_LEVEL as usize + 1],
-            bitmap: Shared::new(0),
-        }
-    }
-
     #[cfg(test)]
     pub(crate) fn reset(&self, m: Masked) {
         self.bitmap.set(m, 0);
@@ -215,7 +199,7 @@ impl Ready {
     pub(crate) fn succeed(&self, m: Masked, me: Task, heir: Task) -> bool {
         let (level, own, bitmap) = (me.level.get(m), me.base(m), self.bitmap.get(m));
         let new = 0x8000_0000_u32.unbounded_shr(own);
-        let has_floor = me.floor.get(m) != crate::task::Rank::NONE;
+        let has_floor = me.floor.get(m) != crate::records::Rank::NONE;
         if has_floor
             || heir.level.get(m) != level
             || bitmap & new != 0

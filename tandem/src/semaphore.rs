@@ -2,13 +2,13 @@
 
 use crate::{
     arch::{self, Mask, masked},
-    kernel::{self, KERNEL, assert_may_wait},
+    kernel::{self, assert_may_wait},
     me::Me,
     queue::wait_until,
+    records::{KERNEL, Sleeper, WaitQueue, Waiter},
     shared::Shared,
     time::TimedOut,
-    wait::{Phase, WaitQueue, Waiter},
-    waking::Sleeper,
+    wait::Phase,
 };
 use core::{
     mem::MaybeUninit,

@@ -8,11 +8,11 @@
 
 use crate::{
     arch::{self, masked},
-    kernel::{self, KERNEL},
+    kernel,
     mutex::uses_ceiling,
     ready::neighbour,
+    records::{KERNEL, Task},
     shared::{Masked, Shared},
-    task::Task,
     time,
 };
 

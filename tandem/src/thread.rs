@@ -6,10 +6,10 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    kernel,
     me::Me,
     mutex,
-    task::{Header, Info, Priority, StillAlive, Task},
+    records::{Header, Info, KERNEL, Priority, StillAlive, Task},
 };
 use core::{cell::UnsafeCell, mem::MaybeUninit};
 

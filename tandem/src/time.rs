@@ -96,15 +96,16 @@ pub use crate::clock::{Driver, now};
 use crate::{
     arch::{self, Mask, masked},
     clock::{_tandem_arm, _tandem_arm_from, _tandem_now},
-    kernel::{self, KERNEL, Kernel, assert_may_wait},
+    kernel::{self, assert_may_wait},
     me::Me,
+    records::{
+        KERNEL, Kernel, OFF, OWN_DUE, PRETENDS, SLOTS, Sleeper, TIMERS, Task, Timer, Timers,
+        UNFILED,
+    },
     shared::{Masked, Shared},
-    task::Task,
     trace::{self, Event},
-    waking::Sleeper,
 };
 use core::{
-    marker::PhantomPinned,
     mem::MaybeUninit,
     pin::Pin,
     ptr::NonNull,
@@ -115,77 +116,9 @@ use core::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
-/// The slots of timers, and the ring of those to be filed anew.
-const SLOTS: usize = 32;
-
-/// The place of that ring.
-const UNFILED: usize = 0;
-
 /// The slots' numbers from the nearest to the farthest are 1 to 31. The nearest has the two lowest
 /// bits.
 const NEAREST_BITS: u32 = 3;
-
-/// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
-/// waits, or in a task's header.
-pub(crate) struct Timer {
-    /// The task to be woken; for a foreign waker [`nobody`](crate::kernel::Kernel::nobody), whom
-    /// waking does not change. `None` until the timer is set for the first time.
-    pub(crate) task: Shared<Option<Task>>,
-    due: Shared<u64>,
-    /// The number of the slot in which the timer was filed, and [`PRETENDS`]; 0 if it is not set.
-    place: Shared<u8>,
-    /// The neighbours in the ring of a timer that is set.
-    next: Shared<Option<NonNull<Timer>>>,
-    prev: Shared<Option<NonNull<Timer>>>,
-    /// The foreign waker to be called, if the task is nobody. Undefined otherwise.
-    waker: Shared<MaybeUninit<Sleeper>>,
-    _pinned: PhantomPinned,
-}
-
-/// The value of [`Timer::place`] for a timer that is not set.
-const OFF: u8 = 0;
-
-/// The bit in [`Timer::place`] of a timer whose `due` is a time no later than its own: the head of a
-/// slot with others.
-const PRETENDS: u8 = 0x80;
-
-/// By the number of a slot, the time for which its head is set if that pretends. Not within
-/// [`TIMERS`], so that it is in `.bss`.
-static OWN_DUE: [Shared<u64>; SLOTS] = [const { Shared::new(0) }; SLOTS];
-
-pub(crate) struct Timers {
-    /// The time for which the alarm is set, or `u64::MAX`. No earlier than the base, and no later
-    /// than the first timer's: earlier where the timer for which it was set has been cancelled.
-    armed: Shared<u64>,
-    /// Not in the future, and no later than any timer's time.
-    base: Shared<u64>,
-    /// A bit for each ring, set if it has timers. The highest is ring 0's.
-    occupied: Shared<u32>,
-    /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
-    /// timer that is due first, or pretends to be. Outdated where the ring has no timers.
-    rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
-    #[cfg(target_arch = "arm")]
-    near: Shared<Near>,
-}
-
-/// Constants that a tick needs, stored with the timers: one instruction loads two of them. In code,
-/// LLVM makes two instructions of each address.
-#[cfg(target_arch = "arm")]
-#[derive(Clone, Copy)]
-struct Near {
-    kernel: &'static Kernel,
-    switch: arch::Request,
-}
-
-#[cfg_attr(layout, unsafe(export_name = "tandem_timers"))]
-pub(crate) static TIMERS: Timers = Timers {
-    armed: Shared::new(u64::MAX),
-    base: Shared::new(0),
-    occupied: Shared::new(0),
-    rings: [const { Shared::new(None) }; SLOTS],
-    #[cfg(target_arch = "arm")]
-    near: Shared::new(Near { kernel: &KERNEL, switch: arch::Request::SWITCH }),
-};
 
 /// See [`crate::layout`].
 #[cfg(layout)]
@@ -240,25 +173,6 @@ impl Timer {
         unsafe {
             (&raw mut (*this).task).write(Shared::new(Some(task)));
             &*this
-        }
-    }
-
-    /// A timer without a task, for a header: all zeros, so that it is placed in `.bss`.
-    #[cfg(feature = "embassy-time")]
-    pub(crate) const fn unused() -> Self {
-        Self::for_task(None)
-    }
-
-    #[inline(always)]
-    const fn for_task(task: Option<Task>) -> Self {
-        Self {
-            task: Shared::new(task),
-            due: Shared::new(0),
-            place: Shared::new(OFF),
-            next: Shared::new(None),
-            prev: Shared::new(None),
-            waker: Shared::new(MaybeUninit::uninit()),
-            _pinned: PhantomPinned,
         }
     }
 
@@ -768,7 +682,7 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     // On a Cortex-M, a task that is woken is usually the most urgent: nobody never is.
     #[cfg(target_arch = "arm")]
     {
-        let Near { kernel, switch } = TIMERS.near.get(m);
+        let crate::records::Near { kernel, switch } = TIMERS.near.get(m);
         if kernel.wake(m, task) {
             return switch.make(m);
         }

@@ -3,7 +3,7 @@
 //! The kernel passes each event to the program's [`Tracer`], in most cases with interrupts masked.
 //! `Ring` keeps the latest ones.
 
-use crate::task::{Info, Task};
+use crate::records::{Info, Task};
 
 /// The kind of an event. The numbers are part of the format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
 #[cfg(feature = "trace")]
 mod ring {
     use super::Event;
-    use crate::{arch::masked, shared::Shared, task::Info};
+    use crate::{arch::masked, records::Info, shared::Shared};
 
     /// An event with its time and task: twelve bytes on a 32-bit processor.
     #[derive(Clone, Copy)]

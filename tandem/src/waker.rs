@@ -7,8 +7,8 @@
 use crate::{
     arch::Mask,
     kernel,
+    records::{Header, Life, Task},
     shared::Masked,
-    task::{Header, Life, Task},
 };
 
 /// The wakers of coroutines.

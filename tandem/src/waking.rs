@@ -10,22 +10,14 @@
 use crate::{
     arch::Mask,
     kernel,
+    records::{Header, Sleeper, Task},
     shared::Masked,
-    task::{Header, Task},
     waker::of_coroutines,
 };
 use core::{
     mem::ManuallyDrop,
     task::{Context, RawWakerVTable, Waker},
 };
-
-/// A task or a waker that waits. Copies of one value stand for one waker.
-#[derive(Clone, Copy)]
-pub(crate) struct Sleeper {
-    data: *const (),
-    /// `None` for a task.
-    table: Option<&'static RawWakerVTable>,
-}
 
 impl Sleeper {
     pub(crate) const fn task(task: Task) -> Self {

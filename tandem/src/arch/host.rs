@@ -8,9 +8,9 @@
 //! one thread: its tests begin with `begin_test`.
 
 use crate::{
-    kernel::{self, KERNEL},
-    shared::{Masked, Shared},
-    task::Task,
+    kernel,
+    records::{KERNEL, Saved, Task},
+    shared::Masked,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -19,13 +19,7 @@ use std::{
 
 pub(crate) const GUARD: usize = 32;
 
-pub(crate) struct Saved(Shared<bool>);
-
 impl Saved {
-    pub(crate) const fn new() -> Self {
-        Self(Shared::new(false))
-    }
-
     pub(crate) fn exists(&self, m: Masked) -> bool {
         self.0.get(m)
     }

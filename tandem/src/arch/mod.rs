@@ -9,9 +9,9 @@ mod chosen;
 
 pub(crate) use chosen::*;
 
-use crate::shared::Masked;
 #[cfg(not(riscv))]
-use crate::wait::{WaitQueue, Waiter};
+use crate::records::{WaitQueue, Waiter};
+use crate::shared::Masked;
 #[cfg(not(riscv))]
 use core::ptr::NonNull;
 
@@ -88,7 +88,7 @@ pub(crate) use crate::wait::wait_in;
 /// The offsets in the kernel's record and in headers that the assembly uses.
 #[cfg(target_os = "none")]
 pub(crate) mod offset {
-    use crate::{kernel::Kernel, task::Header};
+    use crate::records::{Header, Kernel};
 
     #[cfg(all(
         any(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))),

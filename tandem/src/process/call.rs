@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    kernel,
+    records::{KERNEL, Priority, TIMERS, Task, Timer},
     shared::Masked,
-    task::{Priority, Task},
-    time::{TIMERS, Timer, now},
+    time::now,
 };
 use core::mem::MaybeUninit;
 

@@ -25,9 +25,8 @@ use super::{
 };
 use crate::{
     arch::masked,
-    kernel::KERNEL,
+    records::{KERNEL, Level, Priority, Task},
     shared::Masked,
-    task::{Level, Priority, Task},
 };
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -40,9 +40,7 @@ use super::{
 };
 use crate::{
     arch::offset::{CURRENT, SWITCHES},
-    kernel::{KERNEL, Kernel},
-    task::Header,
-    wait::Waiter,
+    records::{Header, KERNEL, Kernel, Waiter},
 };
 use core::{arch::global_asm, mem::offset_of, ptr::NonNull};
 

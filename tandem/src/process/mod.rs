@@ -70,7 +70,7 @@ pub use self::{
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod board {
     use super::{Ended, Memory, Program, process, space};
-    use crate::{me::Me, task::StillAlive};
+    use crate::{me::Me, records::StillAlive};
 
     /// The parts that the program gives the kernel.
     pub trait Host {

@@ -19,10 +19,9 @@ use super::{
 };
 use crate::{
     arch::{Mask, masked},
-    kernel::{self, KERNEL},
+    kernel,
+    records::{IDLE_LEVEL, KERNEL, Level, Task, WaitQueue},
     shared::{Masked, Shared},
-    task::{IDLE_LEVEL, Level, Task},
-    wait::WaitQueue,
 };
 use core::mem::offset_of;
 

@@ -27,12 +27,11 @@ use super::{
 };
 use crate::{
     arch::{self, Mask, masked},
-    kernel::{self, KERNEL},
+    kernel,
     me::Me,
+    records::{Header, KERNEL, Level, Life, Priority, StillAlive, Task, WaitQueue, Waiter},
     shared::{Masked, Shared},
-    task::{Header, Level, Life, Priority, StillAlive, Task},
     thread,
-    wait::{WaitQueue, Waiter},
 };
 use core::{
     cell::UnsafeCell,

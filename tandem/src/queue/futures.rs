@@ -8,8 +8,8 @@ use super::{Put, Queue};
 use crate::{
     arch::{Mask, masked},
     kernel,
-    wait::{Phase, Waiter, rouse},
-    waking::Sleeper,
+    records::{Sleeper, Waiter},
+    wait::{Phase, rouse},
 };
 use core::{
     mem::MaybeUninit,

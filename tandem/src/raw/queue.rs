@@ -14,9 +14,9 @@ use crate::{
     kernel::{self, assert_may_wait},
     me::Me,
     queue::{Served, wait},
+    records::{Task, WaitQueue},
     shared::{Masked, Shared},
-    task::Task,
-    wait::{WaitQueue, rouse},
+    wait::rouse,
 };
 
 /// A queue of messages of a size given at run time, first in, first out. Messages are copied as

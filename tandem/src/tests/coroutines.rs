@@ -5,7 +5,7 @@ use crate::{
     Ceiling, Coroutine, Event, Priority, Queue, Semaphore,
     arch::{self, masked},
     delay_until,
-    kernel::KERNEL,
+    records::KERNEL,
     tests::begin_test,
     time, yield_now,
 };

@@ -16,9 +16,9 @@ use crate::{
     Ceiling, Coroutine, Event, Priority, Queue, Semaphore,
     arch::{self, BREACH, WINDOW, masked},
     delay_until,
-    kernel::KERNEL,
+    records::{KERNEL, TIMERS},
     tests::{begin_test, reset},
-    time::{self, TIMERS},
+    time,
 };
 use std::{
     cell::{Cell, RefCell},

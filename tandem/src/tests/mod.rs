@@ -13,9 +13,9 @@ mod wakers;
 use crate::{
     arch::{self, Mask},
     kernel,
+    records::{Header, Level, Priority, TIMERS, Task},
     shared::Masked,
-    task::{Header, Level, Priority, Task},
-    time::{self, Driver, TIMERS},
+    time::{self, Driver},
 };
 use std::cell::Cell;
 

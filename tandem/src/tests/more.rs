@@ -4,7 +4,7 @@ use super::{NOW, proof};
 use crate::{
     AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore,
     arch::{self, masked},
-    kernel::KERNEL,
+    records::KERNEL,
     tests::{begin_test, reset},
     time,
 };

@@ -3,9 +3,8 @@ use crate::{
     Coroutine, Priority,
     arch::{self, Mask, masked},
     delay_until,
-    task::Task,
+    records::{TIMERS, Task, Timer},
     tests::{begin_test, reset},
-    time::{TIMERS, Timer},
 };
 use std::{
     cell::{Cell, RefCell},

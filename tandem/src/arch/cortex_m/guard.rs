@@ -10,7 +10,7 @@
 //! This module writes the MPU's registers, whose effect is a fault or none. It assumes that the
 //! application leaves regions 6 and 7 to the kernel.
 
-use crate::kernel::KERNEL;
+use crate::records::KERNEL;
 
 /// The size of a task's guard, in bytes of its stack.
 pub(crate) const GUARD: usize = if cfg!(feature = "guard-256") { 256 } else { 32 };

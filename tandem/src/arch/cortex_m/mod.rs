@@ -44,25 +44,15 @@ pub(crate) use guard::GUARD;
 pub(crate) use paths::{block, give_way, hand_over, pass_on, wait_in, wake};
 #[cfg(all(feature = "time-slice", not(any(feature = "trace", basepri, thumb1))))]
 pub(crate) use sliced::{block, give_way, hand_over, pass_on, wait_in, wake};
-pub(crate) use switch::{Literals, load, switch};
+pub(crate) use switch::{load, switch};
 
+#[cfg(basepri)]
+use crate::shared::Shared;
 use crate::{
-    kernel::KERNEL,
-    shared::{Masked, Shared},
-    task::Task,
+    records::{KERNEL, Request, Saved, Task},
+    shared::Masked,
 };
 use core::{arch::asm, mem::offset_of};
-
-/// A suspended context. Field order is known to the assembly.
-#[repr(C)]
-pub(crate) struct Saved {
-    /// The value that guards the low end of the stack, for the register of the guard.
-    guard: Shared<u32>,
-    /// The code that restores the context.
-    resume: Shared<Option<unsafe extern "C" fn()>>,
-    /// The stack pointer of the suspended context, 0 if there is none.
-    stack: Shared<usize>,
-}
 
 const RESUME: usize = offset_of!(Saved, resume);
 
@@ -70,10 +60,6 @@ const RESUME: usize = offset_of!(Saved, resume);
 const ON_PROCESS_STACK: u32 = 2;
 
 impl Saved {
-    pub(crate) const fn new() -> Self {
-        Self { guard: Shared::new(0), resume: Shared::new(None), stack: Shared::new(0) }
-    }
-
     pub(crate) fn exists(&self, m: Masked) -> bool {
         self.stack.get(m) != 0
     }
@@ -342,19 +328,7 @@ pub(crate) fn unmask(_: Masked) {
     }
 }
 
-const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
-const PENDSVSET: u32 = 1 << 28;
-
-/// A request of a switch: the register and the value that make PendSV pending.
-#[derive(Clone, Copy)]
-pub(crate) struct Request {
-    register: *mut u32,
-    value: u32,
-}
-
 impl Request {
-    pub(crate) const SWITCH: Self = Self { register: ICSR, value: PENDSVSET };
-
     /// Requests a switch as soon as no handler runs and interrupts are on.
     #[inline(always)]
     pub(crate) fn make(self, _: Masked) {
@@ -385,7 +359,7 @@ pub(crate) fn insert(_: Masked, task: Task) {
     // before it is cleared. Every Cortex-M has this register.
     unsafe {
         super::wake(task, Mask(1));
-        ICSR.write_volatile(PENDSVCLR);
+        crate::records::ICSR.write_volatile(PENDSVCLR);
     }
 }
 

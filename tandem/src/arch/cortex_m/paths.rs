@@ -21,10 +21,9 @@ use crate::{
         Mask,
         offset::{AGAIN, BITMAP, CURRENT, SWITCHES},
     },
-    kernel::KERNEL,
-    mutex::{self, Lock},
-    task::{Header, Task},
-    wait::{self, WaitQueue, Waiter},
+    mutex,
+    records::{Header, KERNEL, Lock, Task, WaitQueue, Waiter},
+    wait,
 };
 use core::{
     arch::{asm, naked_asm},

@@ -7,11 +7,9 @@
 
 use super::{Mask, paths};
 use crate::{
-    kernel,
-    mutex::{self, Lock},
-    slice,
-    task::Task,
-    wait::{self, WaitQueue, Waiter},
+    kernel, mutex,
+    records::{Lock, Task, WaitQueue, Waiter},
+    slice, wait,
 };
 use core::ptr::NonNull;
 

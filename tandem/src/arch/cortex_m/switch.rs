@@ -27,8 +27,8 @@
 use super::RESUME;
 use crate::{
     arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, check_order, current},
-    task::{Header, Task},
+    kernel::{check_order, current},
+    records::{Header, KERNEL, Literals, Task},
 };
 use core::{arch::naked_asm, mem::offset_of};
 
@@ -693,10 +693,6 @@ pub(super) unsafe extern "C" fn start_poll() {
         top = const TOP,
     )
 }
-
-/// The constants that PendSV needs besides `bitmap`, `current` and `top`. Stored behind these in
-/// the kernel's record, so that one instruction loads all.
-pub(crate) type Literals = [usize; 7];
 
 /// The values in the order of the registers: r6, r7 and r8 as in the loop of polls, r9 the address
 /// of MPU_RBAR, r10 the return address of a poll, r12 xPSR with the Thumb bit, lr the code that

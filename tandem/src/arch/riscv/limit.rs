@@ -15,7 +15,8 @@ use super::{
     trap::{Exception, TRAP},
 };
 use crate::{
-    kernel::{self, KERNEL},
+    kernel,
+    records::{GuardValue, KERNEL},
     shared::Masked,
 };
 
@@ -27,16 +28,13 @@ const _: () = assert!(
     WITH_WAITER <= GUARD && TRAP <= GUARD && FRAME + 3 * WORD <= GUARD && GUARD.is_multiple_of(32)
 );
 
-/// The end of a stack.
-pub(super) type Value = usize;
-
 /// The end of the stack beginning at `low`.
-pub(super) const fn value(low: usize) -> Value {
+pub(super) const fn value(low: usize) -> GuardValue {
     low + GUARD
 }
 
 /// The lowest address that a task with this value may use.
-pub(super) const fn end(value: Value) -> usize {
+pub(super) const fn end(value: GuardValue) -> usize {
     value
 }
 

@@ -63,26 +63,13 @@ pub(crate) use switch::{block, give_way, load, switch, switch_and_unmask, wait_i
 
 use self::privilege::{INTERRUPTS_ON, SCRATCH, STATUS};
 use crate::{
-    kernel::{self, KERNEL},
-    shared::{Masked, Shared},
-    task::Task,
+    kernel,
+    records::{KERNEL, Saved, Task},
+    shared::Masked,
 };
 use core::arch::asm;
 
-/// A suspended context. Field order is known to the assembly.
-#[repr(C)]
-pub(crate) struct Saved {
-    /// The stack pointer of the suspended context, 0 if there is none.
-    stack: Shared<usize>,
-    /// The value by which the low end of the stack is guarded.
-    guard: Shared<guard::Value>,
-}
-
 impl Saved {
-    pub(crate) const fn new() -> Self {
-        Self { stack: Shared::new(0), guard: Shared::new(0) }
-    }
-
     #[inline(always)]
     pub(crate) fn exists(&self, m: Masked) -> bool {
         self.stack.get(m) != 0

@@ -14,9 +14,9 @@ use crate::{
         Mask,
         offset::{BITMAP, CURRENT},
     },
-    kernel::{Kernel, wake_here_and_restore},
-    task::Header,
-    wait::{self, WaitQueue, Waiter},
+    kernel::wake_here_and_restore,
+    records::{Header, Kernel, WaitQueue, Waiter},
+    wait,
 };
 use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 

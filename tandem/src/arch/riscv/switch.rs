@@ -22,9 +22,9 @@ use super::{
 };
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{Kernel, after_poll, check_order, on_run},
-    task::{Header, Task},
-    wait::{WaitQueue, Waiter, begin_block, begin_wait},
+    kernel::{after_poll, check_order, on_run},
+    records::{Header, Kernel, Task, WaitQueue, Waiter},
+    wait::{begin_block, begin_wait},
 };
 use core::{
     arch::{asm, naked_asm},

@@ -25,9 +25,9 @@ use super::{
 };
 use crate::{
     arch::offset::{CURRENT, SWITCHES},
-    kernel::{KERNEL, Kernel, on_run},
+    kernel::on_run,
+    records::{KERNEL, Kernel, Task},
     shared::Masked,
-    task::Task,
 };
 use core::arch::{asm, global_asm};
 

@@ -12,7 +12,7 @@
 //! # Soundness
 //! This module writes the limits, whose effect is a fault or none.
 
-use crate::{kernel::KERNEL, wait::Waiter};
+use crate::records::{KERNEL, Waiter};
 use core::arch::asm;
 
 /// The bytes of a stack below its limit: for a waiter, or for an exception frame.

@@ -9,7 +9,7 @@
 //! # Soundness
 //! This module only reads.
 
-use crate::kernel::KERNEL;
+use crate::records::KERNEL;
 
 /// The bytes of a stack below its end: for the frame that the kernel stores below a context.
 pub(crate) const GUARD: usize = 32;

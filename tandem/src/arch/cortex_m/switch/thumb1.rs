@@ -19,9 +19,9 @@
 use super::RESUME;
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, after_poll, check_order, on_run},
+    kernel::{after_poll, check_order, on_run},
+    records::{Header, KERNEL, Literals, Task},
     shared::{Masked, Shared},
-    task::{Header, Task},
 };
 use core::{arch::naked_asm, mem::offset_of};
 
@@ -191,9 +191,6 @@ pub(super) unsafe extern "C" fn start_poll() {
         top = const TOP,
     )
 }
-
-/// ARMv6-M keeps its constants in the code.
-pub(crate) type Literals = [usize; 0];
 
 pub(super) fn literals() -> Literals {
     []
