@@ -21,6 +21,7 @@
 
 use crate::{
     arch::{self, Mask},
+    info::current,
     kernel,
     me::Me,
     mutex::settle,
@@ -176,7 +177,7 @@ pub(crate) fn without_switches(body: impl FnOnce()) {
 #[inline(never)]
 #[track_caller]
 fn in_use() -> ! {
-    panic!("task {}: a value with a ceiling is in use", kernel::current().name())
+    panic!("task {}: a value with a ceiling is in use", current().name())
 }
 
 /// Raises the running task to the level of `bit` for a closure, if that is more urgent than all

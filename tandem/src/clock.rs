@@ -1,6 +1,6 @@
 //! The board's clock and alarm, as the program implements them.
 
-use crate::arch::masked;
+use crate::{arch::masked, records::TIMERS, shared::Masked};
 
 /// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
 /// implementation. [How to write a clock](crate::time#how-to-write-a-clock) has one.
@@ -83,4 +83,18 @@ unsafe extern "Rust" {
 #[must_use]
 pub fn now() -> u64 {
     masked(|_| _tandem_now())
+}
+
+/// Sets the alarm for `due`, unless it is set for an earlier time.
+#[cfg(feature = "time-slice")]
+pub(crate) fn arm(m: Masked, due: u64) {
+    if due < TIMERS.armed.get(m) {
+        set_alarm(m, due);
+    }
+}
+
+#[inline(always)]
+pub(crate) fn set_alarm(m: Masked, due: u64) {
+    TIMERS.armed.set(m, due);
+    _tandem_arm(due);
 }

@@ -8,6 +8,7 @@
 use crate::{
     arch::{Mask, masked},
     group::late,
+    info::current,
     kernel::{self, AT_END},
     list::{List, Node},
     me::Me,
@@ -88,7 +89,7 @@ impl Info {
             AT_END.set(m, Some(report_end));
             KERNEL.runs(m, self.0)
         });
-        assert!(!is_self, "task {}: waits for its own end", kernel::current().name());
+        assert!(!is_self, "task {}: waits for its own end", current().name());
     }
 }
 

@@ -11,7 +11,7 @@
 //!   `begin`, which gives the task the bit of its level and its poll function at once.
 
 use crate::{
-    arch::Mask,
+    arch::{self, Mask},
     kernel,
     records::{Header, Info, Priority, Sleeper, StillAlive, Task},
     waker::of_coroutines::waker,
@@ -98,7 +98,7 @@ impl<const SIZE: usize> Coroutine<SIZE> {
 fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     let (mask, m) = Mask::set();
     header.admit(m);
-    kernel::breach("begin");
+    arch::breach("begin");
     header.poll.set(m, Some(poll));
     kernel::launch_coroutine(m, mask, header);
     mask.restore();

@@ -10,7 +10,7 @@
 use crate::{
     arch::masked,
     clock::now,
-    kernel,
+    info::current,
     records::{Alarm, Header, TIMERS, Task, Timer},
     waker::{of_coroutines, of_threads},
 };
@@ -54,7 +54,7 @@ fn task_behind(waker: &Waker) -> Task {
     let ours = [&of_coroutines::VTABLE, &of_threads::VTABLE]
         .iter()
         .any(|table| core::ptr::eq(waker.vtable(), *table));
-    assert!(ours, "task {}: a timer of embassy's under a foreign waker", kernel::current().name());
+    assert!(ours, "task {}: a timer of embassy's under a foreign waker", current().name());
     // SAFETY: both tables belong to wakers made from headers.
     unsafe { &*waker.data().cast::<Header>() }
 }

@@ -361,7 +361,7 @@ impl Future for Signalled<'_> {
         let (mask, m) = Mask::set();
         let flags = event.take(m);
         if flags == 0 {
-            kernel::breach("signalled");
+            arch::breach("signalled");
             this.phase = event.register_sleeper(m, &this.listener, Sleeper::behind(context).keep());
             mask.restore();
             return Poll::Pending;

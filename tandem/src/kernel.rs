@@ -1,12 +1,5 @@
 //! The kernel's state, and the operations that change the running task.
 //!
-//! # One stack for all coroutines
-//! A poll never waits, so a coroutine needs a stack only while it is polled. All polls share one
-//! stack. *Invariant:* from the bottom of the shared stack up, each poll is strictly more urgent
-//! than the one below it, and the task of each is ready. *Hence* the top poll is always the first
-//! to continue, and no poll that could run is buried. `docs/tandem.md` proves it; [`check_order`]
-//! checks it in debug builds.
-//!
 //! # Soundness
 //! - `current` is `None` only before [`start`]. [`Kernel::current`] is called only afterwards: with
 //!   a `Me`, in a poll, or for a task that waits or has been taken from a timer, none of which
@@ -16,8 +9,9 @@
 //! - Interrupts are masked wherever a [`Masked`] is in scope, except while another context runs.
 
 use crate::{
-    arch::{self, Mask, masked},
-    records::{IDLE_LEVEL, Info, KERNEL, Kernel, Life, Task},
+    arch::{self, Mask},
+    info::current,
+    records::{KERNEL, Kernel, Life, Task},
     shared::{Masked, Shared},
     trace::{self, Event},
 };
@@ -166,14 +160,6 @@ pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) ->
     // SAFETY: the stack is unused and aligned, by this function's contract. Interrupts are masked
     // by `mask` above.
     unsafe { arch::become_idle(m, &KERNEL.idle, low, high) }
-}
-
-/// The running task; in a handler, the task that it interrupted; before [`start`], the idle task.
-///
-/// May be called anywhere, with interrupts masked too. Constant time.
-#[must_use]
-pub fn current() -> Info {
-    masked(|m| Info(KERNEL.current_or_idle(m)))
 }
 
 /// Makes a task ready. Returns `true` if it is now the most urgent: then call [`preempt`].
@@ -325,17 +311,6 @@ fn refuse_wait(call: &str) -> ! {
     panic!("task {}: {call} would wait in a critical section", current().name())
 }
 
-/// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
-/// the assembly of `arch` too, with interrupts masked or from PendSV.
-#[cfg(any(feature = "trace", feature = "time-slice", thumb1, not(target_arch = "arm")))]
-pub(crate) extern "C" fn on_run(task: Task) {
-    trace::emit(Event::Run, task);
-    #[cfg(feature = "time-slice")]
-    if crate::slice::is_set() {
-        masked(|m| crate::slice::begin(m, task));
-    }
-}
-
 /// Blocks the running thread, `me`, until it is woken.
 #[inline(always)]
 pub(crate) fn block(_: Masked, me: Task) {
@@ -418,77 +393,6 @@ pub(crate) fn end_coroutine(task: Task) {
     task.again.set(m, true);
 }
 
-/// Ends the poll of `task` on the shared stack. Polls further coroutines as long as a coroutine
-/// without a context is the most urgent. Returns the first suspended task that is the most urgent,
-/// with interrupts masked; the caller resumes it.
-///
-/// `below` is the task of the suspended poll underneath. Cortex-M has the same loop in assembly.
-///
-/// # Safety
-/// The caller runs on the shared stack, and the poll of `task` has just returned there.
-#[cfg(any(not(target_arch = "arm"), thumb1))]
-pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
-    loop {
-        let (mask, m) = Mask::set();
-        debug_assert!(
-            mask.is_open() || task.bit.get(m) == 0,
-            "task {}: a poll has returned with interrupts masked",
-            task.name(m)
-        );
-        let next = put_away(m, task);
-        if next.saved.exists(m) {
-            KERNEL.top.set(m, Some(below));
-            return next;
-        }
-        task = next;
-        // SAFETY: interrupts are masked by `Mask::set` above.
-        unsafe { check_order(task, below) };
-        KERNEL.current.set(m, Some(task));
-        KERNEL.top.set(m, Some(task));
-        on_run(task);
-        #[cfg(feature = "count")]
-        task.switches.set(m, task.switches.get(m).wrapping_add(1));
-        poll(m, task);
-    }
-}
-
-/// Takes a coroutine out of the ready set after a poll, or moves it behind its equals if it is to
-/// be polled again. Returns the most urgent task.
-#[cfg(any(not(target_arch = "arm"), thumb1))]
-#[inline(always)]
-fn put_away(m: Masked, task: Task) -> Task {
-    task.saved.clear(m);
-    if task.again.get(m) {
-        task.again.set(m, false);
-        return KERNEL.ready.rotate(m, task);
-    }
-    trace::emit(Event::Blocked, task);
-    KERNEL.ready.remove_head(m, task)
-}
-
-/// Polls a coroutine, with interrupts on.
-#[cfg(any(not(target_arch = "arm"), thumb1))]
-#[inline(always)]
-fn poll(m: Masked, task: Task) {
-    let poll = task.poll.get(m);
-    debug_assert!(poll.is_some());
-    // SAFETY: a ready task without a context is a coroutine, and `Coroutine::spawn` sets `poll`
-    // before it makes the coroutine ready.
-    let poll = unsafe { poll.unwrap_unchecked() };
-    arch::unmask(m);
-    // SAFETY: `spawn` stored the function for this task's storage. A task is polled by nothing but
-    // the kernel, and has one poll at a time.
-    unsafe { poll(task) }
-}
-
-/// A point within a masked window, which a test opens on purpose to show that the test of all
-/// interleavings finds it.
-#[inline(always)]
-pub(crate) fn breach(_window: &str) {
-    #[cfg(test)]
-    arch::breach(_window);
-}
-
 /// Forgets all tasks.
 #[cfg(test)]
 pub(crate) fn reset(m: Masked) {
@@ -496,39 +400,4 @@ pub(crate) fn reset(m: Masked) {
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
-}
-
-/// The switch to a coroutine where there is no assembly: polls `task` on top of the running poll.
-/// Returns the task to resume.
-#[cfg(not(target_os = "none"))]
-pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
-    let below = KERNEL.top.get(m).unwrap_or(&KERNEL.idle);
-    // SAFETY: interrupts are masked, shown by the `Masked` argument.
-    unsafe { check_order(task, below) };
-    KERNEL.current.set(m, Some(task));
-    KERNEL.top.set(m, Some(task));
-    on_run(task);
-    poll(m, task);
-    // SAFETY: the poll of `task` on this stack has just returned.
-    let next = unsafe { after_poll(task, below) };
-    KERNEL.current.set(m, Some(next));
-    on_run(next);
-    next
-}
-
-/// Asserts the invariant of the shared stack for the next poll and the one below it, in debug
-/// builds.
-///
-/// # Safety
-/// Interrupts are masked, or the caller is PendSV. PendSV is interrupted only by handlers, which
-/// add tasks to the ready set and remove none.
-pub(crate) unsafe extern "C" fn check_order(task: Task, below: Task) {
-    // SAFETY: no other access takes place, by this function's contract.
-    let m = unsafe { Masked::assume() };
-    let (upper, lower) = (task.level.get(m), below.level.get(m));
-    debug_assert!(upper < lower, "polls on the shared stack rise in urgency");
-    debug_assert!(
-        lower == IDLE_LEVEL || KERNEL.ready.contains(m, below),
-        "a poll waits only for more urgent tasks"
-    );
 }

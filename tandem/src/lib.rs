@@ -269,6 +269,7 @@ mod event;
 mod group;
 #[doc = include_str!("guide/guide.md")]
 pub mod guide {}
+mod info;
 mod kernel;
 #[cfg(layout)]
 #[doc(hidden)]
@@ -276,6 +277,7 @@ pub mod layout;
 mod list;
 mod me;
 mod mutex;
+mod polls;
 #[cfg(any(test, feature = "processes"))]
 pub mod process;
 #[cfg(feature = "processor-time")]
@@ -310,7 +312,8 @@ pub use coroutine::{Coroutine, Yield, yield_now};
 pub use delays::{Delays, ThreadDelays};
 pub use event::{Event, Signalled};
 pub use group::{Group, Want};
-pub use kernel::{SharedStack, current, start};
+pub use info::current;
+pub use kernel::{SharedStack, start};
 pub use me::Me;
 pub use mutex::{Guard, Mutex};
 #[cfg(feature = "processor-time")]

@@ -7,7 +7,7 @@
 
 use crate::{
     arch::{self, Mask, masked},
-    kernel,
+    info::current,
     records::{IDLE_LEVEL, Info, KERNEL},
 };
 use core::marker::PhantomData;
@@ -73,6 +73,6 @@ impl Me<'_> {
     /// The running thread.
     #[must_use]
     pub fn info(&self) -> Info {
-        kernel::current()
+        current()
     }
 }

@@ -18,6 +18,7 @@
 
 use crate::{
     arch::{self, Mask},
+    info::current,
     kernel,
     me::Me,
     records::{IDLE_LEVEL, KERNEL, Level, Lock, TIMERS, Task, Timer, Waiter},
@@ -338,7 +339,7 @@ fn assert_may_wait(mask: Mask, me: Task, owner: Task, call: &str) {
 #[inline(never)]
 #[track_caller]
 fn refuse_lock() -> ! {
-    panic!("task {}: a thread locks a mutex that it has locked", kernel::current().name())
+    panic!("task {}: a thread locks a mutex that it has locked", current().name())
 }
 
 /// Ends a task's hold of the locks whose guards it has forgotten. They stay locked for ever.
@@ -358,24 +359,6 @@ pub(crate) fn abandon(m: Masked, task: Task) {
             panic!("task {name} has ended with a mutex locked, for which task {waiting} waits");
         }
     }
-}
-
-/// Returns whether a task uses a ceiling. A step for each lock that it holds.
-#[cfg(feature = "time-slice")]
-pub(crate) fn uses_ceiling(m: Masked, task: Task) -> bool {
-    if task.floor.get(m) != crate::records::Rank::NONE {
-        return true;
-    }
-    let mut link = task.held.get(m);
-    while let Some(lock) = link {
-        // SAFETY: locks in the list are static or borrowed by their use.
-        let lock = unsafe { lock.as_ref() };
-        if lock.ceiling < IDLE_LEVEL {
-            return true;
-        }
-        link = lock.next.get(m);
-    }
-    false
 }
 
 /// Updates a task's priority: its own, or the priority of a ceiling in use or of its most urgent

@@ -112,7 +112,7 @@ impl<T, const N: usize> Queue<T, N> {
         if len == N as u32 {
             return Put::Full;
         }
-        kernel::breach("put");
+        arch::breach("put");
         // SAFETY: `len` is less than `N`, so the position behind the last message is free, and
         // `message` is valid.
         unsafe { self.place(m, len).copy_from_nonoverlapping(message, 1) };

@@ -66,7 +66,7 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, task: Task) -> bool {
         let (head, bit, bitmap) = (self.head_of(m, task), task.bit.get(m), self.bitmap.get(m));
-        crate::kernel::breach("insert");
+        arch::breach("insert");
         // A bit above the whole bitmap means that the ring is empty, so the task is not ready
         // either.
         if bit > bitmap {

@@ -2,7 +2,7 @@
 
 use crate::{
     arch::{self, Mask, masked},
-    kernel::{self, assert_may_wait},
+    kernel::assert_may_wait,
     me::Me,
     queue::wait_until,
     records::{KERNEL, Sleeper, WaitQueue, Waiter},
@@ -55,7 +55,7 @@ impl Semaphore {
         match self.waiters.first(m) {
             None => {
                 let count = self.count.get(m);
-                kernel::breach("give");
+                arch::breach("give");
                 self.count.set(m, count.wrapping_add(1));
                 mask.restore();
             }
@@ -196,7 +196,7 @@ impl Future for Taken<'_> {
         let (mask, m) = Mask::set();
         let count = semaphore.count.get(m);
         if count == 0 {
-            kernel::breach("take");
+            arch::breach("take");
             let queue = &semaphore.waiters;
             Waiter::enter(
                 &mut this.waiter,

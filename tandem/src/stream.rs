@@ -13,7 +13,7 @@
 use crate::{
     arch::masked,
     event::Event,
-    kernel,
+    info::current,
     me::Me,
     shared::{Masked, Shared},
     time::TimedOut,
@@ -71,7 +71,7 @@ impl Drop for Turn<'_> {
 #[inline(never)]
 #[track_caller]
 fn refuse(what: &str) -> ! {
-    panic!("task {}: one task or handler at a time may {what} a stream", kernel::current().name())
+    panic!("task {}: one task or handler at a time may {what} a stream", current().name())
 }
 
 impl<const N: usize> Stream<N> {

@@ -95,7 +95,7 @@ pub use crate::clock::check_rate;
 pub use crate::clock::{Driver, now};
 use crate::{
     arch::{self, Mask, masked},
-    clock::{_tandem_arm, _tandem_arm_from, _tandem_now},
+    clock::{_tandem_arm, _tandem_arm_from, _tandem_now, set_alarm},
     kernel::{self, assert_may_wait},
     me::Me,
     records::{
@@ -319,7 +319,7 @@ impl Timers {
         timer.due.set(m, due);
         timer.place.set(m, number as u8);
         let (this, slot) = (NonNull::from(timer), self.ring(number));
-        kernel::breach("file");
+        arch::breach("file");
         let occupied = self.occupied.get(m);
         if has(occupied, number) {
             return self.file_behind(m, timer, slot, at(m, self.head(m, number)));
@@ -354,7 +354,7 @@ impl Timers {
     /// Takes a timer with this place out of its ring. It must be filed again or marked as off.
     #[inline(always)]
     fn remove(&self, m: Masked, timer: &Timer, place: usize) {
-        kernel::breach("remove");
+        arch::breach("remove");
         let is_alone = neighbour(m, &timer.next) == NonNull::from(timer);
         // The bit of `UNFILED` is the sign: no timer is unfiled.
         if is_alone && self.occupied.get(m).cast_signed() > 0 {
@@ -540,20 +540,6 @@ enum Step {
     None,
 }
 
-/// Sets the alarm for `due`, unless it is set for an earlier time.
-#[cfg(feature = "time-slice")]
-pub(crate) fn arm(m: Masked, due: u64) {
-    if due < TIMERS.armed.get(m) {
-        set_alarm(m, due);
-    }
-}
-
-#[inline(always)]
-fn set_alarm(m: Masked, due: u64) {
-    TIMERS.armed.set(m, due);
-    _tandem_arm(due);
-}
-
 /// Stores `due` or the end of the running slice, whichever is earlier, as the time for which the
 /// alarm is set, and returns it, if any. The caller sets the alarm. To be called once the alarm may
 /// have been raised.
@@ -580,7 +566,7 @@ pub fn expire() {
     #[cfg(feature = "time-slice")]
     crate::slice::expire(m, now);
     let step = TIMERS.next_step(m);
-    kernel::breach("expire");
+    arch::breach("expire");
     match step {
         Step::None => set_next_alarm(m, now, None),
         Step::Take(_, _, due) if due > now => set_next_alarm(m, now, Some(due)),
@@ -633,7 +619,7 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
     let mut has_filed = false;
     loop {
         let step = TIMERS.next_step(m);
-        kernel::breach("expire");
+        arch::breach("expire");
         let expired = match step {
             Step::None => return arm_again(m, mask),
             Step::Take(_, _, due) if due > now => return arm_again(m, mask),

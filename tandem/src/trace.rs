@@ -90,12 +90,12 @@ pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
     #[cfg(feature = "processor-time")]
     crate::processor_time::on_handler(true);
     #[cfg(feature = "trace")]
-    _tandem_trace(Event::InterruptIn, crate::current());
+    _tandem_trace(Event::InterruptIn, crate::info::current());
     let result = body();
     #[cfg(feature = "processor-time")]
     crate::processor_time::on_handler(false);
     #[cfg(feature = "trace")]
-    _tandem_trace(Event::InterruptOut, crate::current());
+    _tandem_trace(Event::InterruptOut, crate::info::current());
     result
 }
 

@@ -17,7 +17,7 @@
 //!   the parts of a waker that its future owns until the wait has ended (see `waking`).
 
 use crate::{
-    arch::{Mask, masked},
+    arch::{self, Mask, masked},
     kernel,
     records::{ALONE, FOREIGN, Header, KERNEL, Level, Sleeper, State, Task, WaitQueue, Waiter},
     shared::{Masked, Shared},
@@ -118,7 +118,7 @@ impl Waiter {
                 let queue = self.queue.get(m).filter(|_| self.is_waiting(m))?;
                 // SAFETY: as in `leave`.
                 let queue = unsafe { queue.as_ref() };
-                kernel::breach("move");
+                arch::breach("move");
                 queue.remove(m, self);
                 self.insert_sleeper(m, queue, new);
                 Some(())

@@ -8,7 +8,7 @@
 //! one thread: its tests begin with `begin_test`.
 
 use crate::{
-    kernel,
+    kernel, polls,
     records::{KERNEL, Saved, Task},
     shared::Masked,
 };
@@ -201,7 +201,7 @@ pub(crate) unsafe fn switch(from: Task, to: Task) {
     let m = unsafe { Masked::assume() };
     assert!(MASKED.get() && !to.saved.exists(m));
     from.saved.0.set(m, true);
-    let next = kernel::poll_above(m, to);
+    let next = polls::poll_above(m, to);
     assert!(next.is(from), "the poll below is the next to go on");
     from.saved.clear(m);
 }

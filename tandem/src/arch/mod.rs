@@ -54,6 +54,14 @@ pub(crate) fn open_window(mask: Mask) -> (Mask, Masked) {
     Mask::set()
 }
 
+/// A point within a masked window, which a test opens on purpose to show that the test of all
+/// interleavings finds it.
+#[inline(always)]
+pub(crate) fn breach(_window: &str) {
+    #[cfg(test)]
+    chosen::breach(_window);
+}
+
 /// The number of zeros above the highest bit that is set; 32 for 0.
 #[cfg(not(riscv))]
 #[inline(always)]

@@ -27,7 +27,8 @@
 use super::RESUME;
 use crate::{
     arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
-    kernel::{check_order, current},
+    info::current,
+    polls::check_order,
     records::{Header, KERNEL, Literals, Task},
 };
 use core::{arch::naked_asm, mem::offset_of};
@@ -88,7 +89,7 @@ macro_rules! call {
 }
 
 #[cfg(any(feature = "trace", feature = "time-slice"))]
-use crate::kernel::on_run;
+use crate::polls::on_run;
 /// Branches to label 6 unless the register is 0. A short branch does not reach it across the calls
 /// of a build that traces or checks.
 #[cfg(any(feature = "trace", feature = "time-slice", debug_assertions))]

@@ -26,7 +26,7 @@
 
 use super::trap::{Exception, TRAP};
 use crate::{
-    kernel,
+    info::current,
     records::{GuardValue, KERNEL},
     shared::Masked,
 };
@@ -199,5 +199,5 @@ pub(super) extern "C" fn report(scratch: usize) -> ! {
 
 /// Panics for a task that has touched its guard, or has less stack left than its context takes.
 pub(super) extern "C" fn overflow() -> ! {
-    panic!("stack overflow in task {}", kernel::current().name())
+    panic!("stack overflow in task {}", current().name())
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{after_poll, check_order, on_run},
+    polls::{after_poll, check_order, on_run},
     records::{Header, Kernel, Task, WaitQueue, Waiter},
     wait::{begin_block, begin_wait},
 };

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     arch::offset::{CURRENT, SWITCHES},
-    kernel::on_run,
+    polls::on_run,
     records::{KERNEL, Kernel, Task},
     shared::Masked,
 };

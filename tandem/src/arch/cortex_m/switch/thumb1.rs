@@ -19,7 +19,7 @@
 use super::RESUME;
 use crate::{
     arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{after_poll, check_order, on_run},
+    polls::{after_poll, check_order, on_run},
     records::{Header, KERNEL, Literals, Task},
     shared::{Masked, Shared},
 };
