@@ -8,6 +8,7 @@ use crate::{
     arch::{Mask, masked},
     kernel,
     me::Me,
+    paths::tasks,
     records::{KERNEL, Life},
     waker::of_threads::waker,
 };
@@ -45,7 +46,7 @@ impl Me<'_> {
                 kernel::assert_may_wait(mask, "Me::block_on");
                 me.life.set(m, Life::Awaiting);
                 me.waiter.set(m, None);
-                kernel::block(m, me);
+                tasks::block(m, me);
             }
             mask.restore();
         }

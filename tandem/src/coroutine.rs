@@ -13,6 +13,7 @@
 use crate::{
     arch::{self, Mask},
     kernel,
+    paths::tasks,
     records::{Header, Info, Priority, Sleeper, StillAlive, Task},
     waker::of_coroutines::waker,
 };
@@ -100,7 +101,7 @@ fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     header.admit(m);
     arch::breach("begin");
     header.poll.set(m, Some(poll));
-    kernel::launch_coroutine(m, mask, header);
+    tasks::launch_coroutine(m, mask, header);
     mask.restore();
 }
 

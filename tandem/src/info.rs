@@ -60,7 +60,8 @@ impl Info {
     }
 }
 
-/// The running task; in a handler, the task that it interrupted; before [`start`], the idle task.
+/// The running task; in a handler, the task that it interrupted; before [`start`](crate::start),
+/// the idle task.
 ///
 /// May be called anywhere, with interrupts masked too. Constant time.
 #[must_use]

@@ -10,6 +10,7 @@
 
 use crate::{
     arch::{self, Mask},
+    context,
     info::current,
     records::{KERNEL, Kernel, Life, Task},
     shared::{Masked, Shared},
@@ -88,7 +89,7 @@ impl Kernel {
 #[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct SharedStack<const SIZE: usize> {
-    guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; arch::GUARD]>>,
+    guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; context::GUARD]>>,
     room: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; SIZE]>>,
 }
 
@@ -118,7 +119,7 @@ impl<const SIZE: usize> Default for SharedStack<SIZE> {
 }
 
 /// Runs once the stack of coroutines is known: prepares those that were spawned before `start`.
-static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
+pub(crate) static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
 
 /// Starts the kernel. Runs `set_up` with interrupts masked, then the most urgent task that has been
 /// spawned by it or earlier. The calling code becomes the idle task, which sleeps until an
@@ -152,14 +153,14 @@ pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) ->
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
-    arch::set_up(m, &KERNEL.idle, low);
+    context::set_up(m, &KERNEL.idle, low);
     if let Some(prepare) = EARLY.get(m) {
         prepare(m);
     }
     set_up();
     // SAFETY: the stack is unused and aligned, by this function's contract. Interrupts are masked
     // by `mask` above.
-    unsafe { arch::become_idle(m, &KERNEL.idle, low, high) }
+    unsafe { context::become_idle(m, &KERNEL.idle, low, high) }
 }
 
 /// Makes a task ready. Returns `true` if it is now the most urgent: then call [`preempt`].
@@ -179,18 +180,11 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
     }
 }
 
-/// Makes a task ready and, if it is the most urgent, lets it run. For tasks and handlers.
-#[inline(always)]
-pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
-    // SAFETY: interrupts are masked, shown by the `Masked` argument.
-    unsafe { arch::wake(task, mask) }
-}
-
-/// The implementation of `arch::wake` in Rust.
+/// The implementation of `paths::tasks::wake` in Rust.
 ///
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
-#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", basepri, thumb1))]
+#[cfg(not(all(target_arch = "arm", direct, not(feature = "time-slice"))))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
@@ -199,23 +193,7 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     }
 }
 
-/// Calls [`wake_and_preempt`] and restores the interrupt state. To be called last: on RISC-V it is
-/// one function, a tail call, so that the caller needs no stack frame.
-#[inline(always)]
-pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
-    #[cfg(not(riscv))]
-    wake_and_preempt(m, mask, task);
-    #[cfg(not(riscv))]
-    mask.restore();
-    let _ = m;
-    #[cfg(riscv)]
-    // SAFETY: interrupts are masked, shown by the `Masked` argument.
-    unsafe {
-        wake_here_and_restore(task, mask);
-    }
-}
-
-/// The implementation of [`wake_and_restore`] on RISC-V.
+/// The implementation of `paths::tasks::wake_and_restore` on RISC-V.
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
 #[cfg(riscv)]
@@ -228,7 +206,7 @@ pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
     } else if mask.allows_switch() {
         // SAFETY: interrupts are masked. The woken task was not running, so it is suspended, or a
         // coroutine between two polls.
-        unsafe { arch::switch_and_unmask(KERNEL.current(m), task) };
+        unsafe { context::switch_and_unmask(KERNEL.current(m), task) };
     } else {
         arch::pend(m, Some(task)); // interrupts were masked before: no switch here
     }
@@ -238,29 +216,10 @@ pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
 pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     // SAFETY: interrupts are masked, shown by the `Masked` argument. `to` is ready and not running,
     // so it is suspended, or a coroutine between two polls.
-    unsafe { arch::switch(from, to) };
+    unsafe { context::switch(from, to) };
 }
 
-/// Makes a claimed task ready for the first time. Before [`start`], nothing runs yet.
-#[inline(always)]
-pub(crate) fn launch(m: Masked, mask: Mask, task: Task) {
-    if KERNEL.started(m).is_some() {
-        wake_and_preempt(m, mask, task);
-    } else {
-        arch::insert(m, task);
-    }
-}
-
-/// Before [`start`], a coroutine does not know the guard of its stack. Has `start` tell it.
-pub(crate) fn launch_coroutine(m: Masked, mask: Mask, task: Task) {
-    if KERNEL.started(m).is_none() {
-        EARLY.set(m, Some(share_stack_with_all));
-    }
-    KERNEL.share_stack(m, task);
-    launch(m, mask, task);
-}
-
-fn share_stack_with_all(m: Masked) {
+pub(crate) fn share_stack_with_all(m: Masked) {
     KERNEL.ready.for_each(m, |task| {
         if task.poll.get(m).is_some() {
             KERNEL.share_stack(m, task);
@@ -273,10 +232,7 @@ fn share_stack_with_all(m: Masked) {
 ///
 /// # Safety
 /// The caller is a thread.
-#[cfg(any(
-    not(any(riscv, target_arch = "arm")),
-    all(target_arch = "arm", any(feature = "trace", feature = "time-slice", basepri, thumb1))
-))]
+#[cfg(not(any(riscv, all(direct, not(feature = "time-slice")))))]
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
     let (mask, m) = Mask::set();
@@ -311,21 +267,11 @@ fn refuse_wait(call: &str) -> ! {
     panic!("task {}: {call} would wait in a critical section", current().name())
 }
 
-/// Blocks the running thread, `me`, until it is woken.
-#[inline(always)]
-pub(crate) fn block(_: Masked, me: Task) {
-    // SAFETY: interrupts are masked, shown by the `Masked` argument, and `me` runs.
-    unsafe { arch::block(me) };
-}
-
-/// The implementation of `arch::block` in Rust.
+/// The implementation of `paths::tasks::block` in Rust.
 ///
 /// # Safety
 /// Interrupts are masked, and `me` is the running thread.
-#[cfg(all(
-    not(riscv),
-    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", basepri, thumb1)
-))]
+#[cfg(not(any(riscv, all(direct, not(feature = "time-slice")))))]
 #[inline(always)]
 pub(crate) unsafe fn block_here(me: Task) {
     // SAFETY: interrupts are masked, by this function's contract.
@@ -400,4 +346,22 @@ pub(crate) fn reset(m: Masked) {
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
+}
+
+/// A switch to be made.
+#[repr(C)]
+pub(crate) struct Switch {
+    pub(crate) from: Task,
+    pub(crate) to: Task,
+}
+
+/// Takes the running thread, `me`, out of the ready set.
+///
+/// # Safety
+/// The caller is that thread, with interrupts masked.
+#[cfg(riscv)]
+pub(crate) unsafe extern "C" fn begin_block(me: Task) -> Switch {
+    // SAFETY: interrupts are masked, by this function's contract.
+    let m = unsafe { Masked::assume() };
+    Switch { from: me, to: leave(m, me) }
 }

@@ -259,6 +259,7 @@ mod callback;
 mod ceiling;
 mod clock;
 mod condvar;
+mod context;
 mod control;
 mod coroutine;
 #[cfg(feature = "embedded-hal")]
@@ -275,8 +276,10 @@ mod kernel;
 #[doc(hidden)]
 pub mod layout;
 mod list;
+mod lock;
 mod me;
 mod mutex;
+mod paths;
 mod polls;
 #[cfg(any(test, feature = "processes"))]
 pub mod process;

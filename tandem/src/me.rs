@@ -6,8 +6,10 @@
 //! `Send` nor `Sync`. So whoever has a [`Me`] is the running thread, in thread mode.
 
 use crate::{
-    arch::{self, Mask, masked},
+    arch::{Mask, masked},
+    context,
     info::current,
+    paths::tasks,
     records::{IDLE_LEVEL, Info, KERNEL},
 };
 use core::marker::PhantomData;
@@ -45,13 +47,13 @@ impl Me<'_> {
     #[inline(always)]
     pub fn yield_now(&self) {
         // SAFETY: a `Me` exists only in a running thread.
-        unsafe { arch::give_way() };
+        unsafe { tasks::give_way() };
     }
 
     /// The bytes of the thread's stack between the running function's frame and the guard.
     #[must_use]
     pub fn stack_left(&self) -> usize {
-        masked(|m| arch::stack_left(m, KERNEL.current(m)))
+        masked(|m| context::stack_left(m, KERNEL.current(m)))
     }
 
     /// Ends the program if fewer than `bytes` bytes of stack are left. About 20 instructions.

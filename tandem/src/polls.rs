@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
-/// the assembly of `arch` too, with interrupts masked or from PendSV.
+/// the assembly of `context` too, with interrupts masked or from PendSV.
 #[cfg(any(feature = "trace", feature = "time-slice", thumb1, not(target_arch = "arm")))]
 pub(crate) extern "C" fn on_run(task: Task) {
     trace::emit(Event::Run, task);

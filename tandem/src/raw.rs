@@ -12,7 +12,7 @@ mod queue;
 pub use queue::Queue;
 
 use crate::{
-    arch, control,
+    context, control,
     kernel::{self, SharedStack},
     me::Me,
     records::{Header, Info, Priority, StillAlive},
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The bytes at the low end of every stack that hold its guard. A stack begins at a multiple of 32.
-pub const GUARD: usize = arch::GUARD;
+pub const GUARD: usize = context::GUARD;
 
 /// The kernel's record of a thread, apart from its stack. All zeros is a record without a thread.
 #[repr(transparent)]

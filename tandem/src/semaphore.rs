@@ -4,6 +4,7 @@ use crate::{
     arch::{self, Mask, masked},
     kernel::assert_may_wait,
     me::Me,
+    paths::waits,
     queue::wait_until,
     records::{KERNEL, Sleeper, WaitQueue, Waiter},
     shared::Shared,
@@ -61,7 +62,7 @@ impl Semaphore {
             }
             // SAFETY: interrupts are masked by `Mask::set` above.
             Some(first) => unsafe {
-                arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first))
+                waits::hand_over_and_restore(&self.waiters, mask, NonNull::from(first))
             },
         }
     }
@@ -97,7 +98,7 @@ impl Semaphore {
         } else {
             assert_may_wait(mask, "Semaphore::take");
             // SAFETY: a `Me` exists only in a running thread, and interrupts are masked above.
-            unsafe { arch::wait_in(&self.waiters) };
+            unsafe { waits::wait_in(&self.waiters) };
             arch::unmask(m);
         }
     }

@@ -1,4 +1,4 @@
-//! The kernel's record of a task, thread or coroutine, and the public view of it.
+//! The operations on a task's record.
 
 use crate::{
     arch::masked,

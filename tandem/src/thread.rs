@@ -6,9 +6,9 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel,
+    context, kernel, lock,
     me::Me,
-    mutex,
+    paths::tasks,
     records::{Header, Info, KERNEL, Priority, StillAlive, Task},
 };
 use core::{cell::UnsafeCell, mem::MaybeUninit};
@@ -22,7 +22,7 @@ use core::{cell::UnsafeCell, mem::MaybeUninit};
 #[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct Thread<const STACK: usize> {
-    guard: UnsafeCell<MaybeUninit<[u8; arch::GUARD]>>,
+    guard: UnsafeCell<MaybeUninit<[u8; context::GUARD]>>,
     pub(crate) stack: UnsafeCell<MaybeUninit<[u8; STACK]>>,
     pub(crate) header: Header,
 }
@@ -120,7 +120,7 @@ unsafe fn begin(header: Task, low: usize, high: usize, entry: unsafe extern "C" 
     header.admit(m);
     // SAFETY: the stack is unused, by this function's contract.
     unsafe { header.saved.prepare(m, low, high, entry, high as *mut ()) };
-    kernel::launch(m, mask, header);
+    tasks::launch(m, mask, header);
     mask.restore();
 }
 
@@ -144,10 +144,10 @@ pub(crate) fn end() -> ! {
     let m = arch::mask();
     let me = KERNEL.current(m);
     if me.held.get(m).is_some() {
-        mutex::abandon(m, me);
+        lock::abandon(m, me);
     }
     kernel::bury(m, me);
     // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
     // polls; the one task that was running has just left the ready set.
-    unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
+    unsafe { context::load(KERNEL.ready.most_urgent(m)) }
 }

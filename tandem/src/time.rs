@@ -98,6 +98,7 @@ use crate::{
     clock::{_tandem_arm, _tandem_arm_from, _tandem_now, set_alarm},
     kernel::{self, assert_may_wait},
     me::Me,
+    paths::tasks,
     records::{
         KERNEL, Kernel, OFF, OWN_DUE, PRETENDS, SLOTS, Sleeper, TIMERS, Task, Timer, Timers,
         UNFILED,
@@ -262,7 +263,7 @@ fn has(occupied: u32, number: usize) -> bool {
 }
 
 impl Timers {
-    /// The kernel's record, by the address in [`Near`].
+    /// The kernel's record, by the address in `Near`.
     #[inline(always)]
     fn kernel(&self, _m: Masked) -> &'static Kernel {
         #[cfg(target_arch = "arm")]
@@ -677,7 +678,7 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
         return expire_without_task(m, mask, timer);
     }
     #[cfg(not(target_arch = "arm"))]
-    kernel::wake_and_preempt(m, mask, task);
+    tasks::wake_and_preempt(m, mask, task);
 }
 
 /// Returns whether the task stands for a foreign waker.
@@ -725,7 +726,7 @@ fn sleep(m: Masked, due: u64) {
     me.waiter.set(m, None);
     TIMERS.file(m, timer, due);
     trace::emit(Event::TimerSet, me);
-    kernel::block(m, me);
+    tasks::block(m, me);
     debug_assert!(!timer.is_set(m), "its timer alone wakes a thread that sleeps");
     arch::unmask(m);
 }

@@ -74,7 +74,7 @@ pub(crate) fn emit(event: Event, task: Task) {
     let _ = (event, task);
 }
 
-/// Reports that a coroutine waits. Called by the assembly of `arch`.
+/// Reports that a coroutine waits. Called by the assembly of `context`.
 ///
 /// # Safety
 /// Interrupts are masked, and `task` is the running coroutine.

@@ -18,7 +18,8 @@
 
 use crate::{
     arch::{self, Mask, masked},
-    kernel,
+    kernel::{self, Switch},
+    paths::tasks,
     records::{ALONE, FOREIGN, Header, KERNEL, Level, Sleeper, State, Task, WaitQueue, Waiter},
     shared::{Masked, Shared},
 };
@@ -474,7 +475,7 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     match queue.serve(m, at(m, first)) {
-        Some(task) => kernel::wake_and_preempt(m, mask, task),
+        Some(task) => tasks::wake_and_preempt(m, mask, task),
         None => Waiter::call(first, m, mask),
     }
 }
@@ -495,7 +496,7 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     match queue.serve(m, at(m, first)) {
-        Some(task) => kernel::wake_and_restore(m, mask, task),
+        Some(task) => tasks::wake_and_restore(m, mask, task),
         None => {
             Waiter::call(first, m, mask);
             mask.restore();
@@ -517,13 +518,6 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     kernel::switch(m, from, to);
 }
 
-/// A switch to be made.
-#[repr(C)]
-pub(crate) struct Switch {
-    pub(crate) from: Task,
-    pub(crate) to: Task,
-}
-
 /// Enters the running thread into `queue`, with its waiter in `place`, and takes it out of the
 /// ready set.
 ///
@@ -543,17 +537,6 @@ pub(crate) unsafe extern "C" fn begin_wait(
         return begin_wait_among(m, queue, waiter, me);
     }
     queue.insert_first(m, waiter, me.level.get(m));
-    Switch { from: me, to: kernel::leave(m, me) }
-}
-
-/// Takes the running thread, `me`, out of the ready set.
-///
-/// # Safety
-/// The caller is that thread, with interrupts masked.
-#[cfg(riscv)]
-pub(crate) unsafe extern "C" fn begin_block(me: Task) -> Switch {
-    // SAFETY: interrupts are masked, by this function's contract.
-    let m = unsafe { Masked::assume() };
     Switch { from: me, to: kernel::leave(m, me) }
 }
 

@@ -6,14 +6,14 @@
 
 use crate::{
     arch::Mask,
-    kernel,
+    paths::tasks,
     records::{Header, Life, Task},
     shared::Masked,
 };
 
 /// The wakers of coroutines.
 pub(crate) mod of_coroutines {
-    use super::{Header, Mask, Task, kernel};
+    use super::{Header, Mask, Task, tasks};
     use core::task::{RawWaker, RawWakerVTable, Waker};
 
     pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
@@ -32,7 +32,7 @@ pub(crate) mod of_coroutines {
         // SAFETY: only `waker` creates wakers with this table, from a header.
         let task: Task = unsafe { &*task.cast::<Header>() };
         let (mask, m) = Mask::set();
-        kernel::wake_and_restore(m, mask, task);
+        tasks::wake_and_restore(m, mask, task);
     }
 
     unsafe fn drop_waker(_: *const ()) {}
@@ -43,7 +43,7 @@ pub(crate) mod of_threads {
     use super::{Header, Mask, Task, wake_future};
     use core::task::{RawWaker, RawWakerVTable, Waker};
 
-    pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
+    pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, rouse, rouse, drop_waker);
 
     pub(crate) fn waker(task: Task) -> Waker {
         // SAFETY: the data pointer is a static header, which may be shared and copied freely; the
@@ -55,7 +55,7 @@ pub(crate) mod of_threads {
         RawWaker::new(task, &VTABLE)
     }
 
-    unsafe fn wake(task: *const ()) {
+    unsafe fn rouse(task: *const ()) {
         // SAFETY: only `waker` creates wakers with this table, from a header.
         let task: Task = unsafe { &*task.cast::<Header>() };
         let (mask, m) = Mask::set();
@@ -75,5 +75,5 @@ pub(crate) fn wake_future(m: Masked, mask: Mask, task: Task) {
     } else if task.poll.get(m).is_none() {
         return task.again.set(m, true);
     }
-    kernel::wake_and_preempt(m, mask, task);
+    tasks::wake_and_preempt(m, mask, task);
 }

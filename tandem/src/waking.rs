@@ -1,15 +1,15 @@
 //! The waker of a future's wait: a coroutine of the kernel, or any other waker.
 //!
 //! # Soundness
-//! - [`of_coroutines::VTABLE`] belongs to wakers made from a static header, so its data is a task that
-//!   may be used for ever.
+//! - [`of_coroutines::VTABLE`] belongs to wakers made from a static header, so its data is a task
+//!   that may be used for ever.
 //! - A [`Sleeper`] of any other table is a waker cloned by [`Sleeper::keep`], owned by the future
 //!   that waits, and dropped by it exactly once, after its wait has ended. The kernel calls a clone
 //!   of it, while the wait lasts and interrupts are masked: the call may drop the future.
 
 use crate::{
     arch::Mask,
-    kernel,
+    paths::tasks,
     records::{Header, Sleeper, Task},
     shared::Masked,
     waker::of_coroutines,
@@ -110,7 +110,7 @@ impl Sleeper {
         match self.as_task() {
             Some(task) => {
                 let (mask, m) = Mask::set();
-                kernel::wake_and_restore(m, mask, task);
+                tasks::wake_and_restore(m, mask, task);
             }
             None => self.wake_foreign(),
         }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     arch::{self, Mask},
-    kernel,
+    paths::tasks,
     records::{KERNEL, Priority, TIMERS, Task, Timer},
     shared::Masked,
     time::now,
@@ -206,7 +206,7 @@ fn sleep(_: Caller, [due, ..]: Arguments) -> Answer {
         let timer = Timer::new(me.task());
         let m = TIMERS.set(m, mask, &timer, due);
         while timer.is_set(m) && !me.is_doomed(m) {
-            kernel::block(m, me.task());
+            tasks::block(m, me.task());
         }
         timer.cancel(m);
         arch::unmask(m);

@@ -3,7 +3,7 @@
 //! # State
 //! While a process runs in user mode, `sscratch` is the address of its [`Frame`], the high end of
 //! its kernel stack; it is more than 1, by which the entries of interrupts distinguish a process
-//! from the kernel. In the kernel, `sscratch` and `tp` are as `arch` describes. A process is a
+//! from the kernel. In the kernel, `sscratch` and `tp` are as `context` describes. A process is a
 //! thread of the kernel whose context, when it is suspended in user mode, continues at one of the
 //! two routines here that return to user mode; so the ready set and the switch know no processes.
 //!
@@ -38,9 +38,9 @@ use super::{
     object::{Large, OBJECT_SHIFT, Object},
     process::{self, Process},
 };
-use crate::{
-    arch::offset::{CURRENT, SWITCHES},
-    records::{Header, KERNEL, Kernel, Waiter},
+use crate::records::{
+    Header, KERNEL, Kernel, Waiter,
+    offset::{CURRENT, SWITCHES},
 };
 use core::{arch::global_asm, mem::offset_of, ptr::NonNull};
 

@@ -29,6 +29,7 @@ use crate::{
     arch::{self, Mask, masked},
     kernel,
     me::Me,
+    paths::tasks,
     records::{Header, KERNEL, Level, Life, Priority, StillAlive, Task, WaitQueue, Waiter},
     shared::{Masked, Shared},
     thread,
@@ -651,7 +652,7 @@ fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8]
     let stack = frame.addr();
     // SAFETY: the kernel stack is unused, and the continuation restores the frame at its high end.
     unsafe { process.header.saved.prepare_at(m, low, stack, (*frame).restore) };
-    kernel::launch(m, mask, process.task());
+    tasks::launch(m, mask, process.task());
     mask.restore();
 }
 
@@ -682,7 +683,7 @@ pub(super) fn reap(m: Masked, me: &'static Process) -> Option<(usize, usize)> {
     }
     while me.first_ended.get(m).is_none() && !me.is_doomed(m) {
         me.reaps.set(m, true);
-        kernel::block(m, me.task());
+        tasks::block(m, me.task());
     }
     me.reaps.set(m, false);
     let child = me.first_ended.get(m)?;

@@ -13,6 +13,7 @@ use crate::{
     arch::Mask,
     kernel::{self, assert_may_wait},
     me::Me,
+    paths::tasks,
     queue::{Served, wait},
     records::{Task, WaitQueue},
     shared::{Masked, Shared},
@@ -134,7 +135,7 @@ impl Queue {
         // SAFETY: by this function's contract.
         let put = unsafe { self.put(m, message) };
         if let Put::Wakes(task) = put {
-            kernel::wake_and_preempt(m, mask, task);
+            tasks::wake_and_preempt(m, mask, task);
         }
         mask.restore();
         !matches!(put, Put::Full)
@@ -158,7 +159,7 @@ impl Queue {
                 let cargo = message.cast_mut().cast();
                 return wait(&self.senders, m, mask, cargo, due) != Served::No;
             }
-            Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+            Put::Wakes(task) => tasks::wake_and_preempt(m, mask, task),
             Put::Stored => {}
         }
         mask.restore();

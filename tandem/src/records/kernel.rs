@@ -5,7 +5,7 @@ use super::Literals;
 use super::{Header, Ready, Task};
 use crate::shared::Shared;
 
-/// Field order is known to the assembly of `arch`: see `arch::offset`.
+/// The assembly knows the order of the fields: see `offset`.
 #[repr(C)]
 pub(crate) struct Kernel {
     pub(crate) ready: Ready,

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 /// The part of a mutex, or of a ceiling, that does not depend on the type of its value.
 ///
-/// The assembly of `arch` writes `owner` and `next` at once.
+/// The assembly writes `owner` and `next` at once.
 #[repr(C)]
 pub(crate) struct Lock {
     /// The task that uses the value. The idle task, if nobody will ever unlock.

@@ -3,6 +3,8 @@
 mod context;
 mod kernel;
 mod lock;
+#[cfg(target_os = "none")]
+pub(crate) mod offset;
 mod ready;
 mod task;
 mod timer;

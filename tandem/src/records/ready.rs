@@ -3,7 +3,7 @@
 use super::{IDLE_LEVEL, Task};
 use crate::shared::Shared;
 
-/// Field order is known to the assembly of `arch`: see `arch::offset`.
+/// The assembly knows the order of the fields: see `offset`.
 #[repr(C)]
 pub(crate) struct Ready {
     /// The head of each ring. The last is the idle task, which is in no ring: it is chosen when

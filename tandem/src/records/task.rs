@@ -56,7 +56,7 @@ pub(crate) type Task = &'static Header;
 /// The kernel's record of a task. All zeros until the task is spawned, so that a static is placed
 /// in `.bss`.
 ///
-/// The assembly of `arch` knows the order of the fields and moves neighbours in pairs: stack and
+/// The assembly knows the order of the fields and moves neighbours in pairs: stack and
 /// `poll`, `next` and `level`, `level` and `bit`, `base` and `floor`, `waits_for` and `held`.
 #[repr(C)]
 pub(crate) struct Header {

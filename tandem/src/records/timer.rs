@@ -9,13 +9,13 @@ use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull};
 /// The slots of timers, and the ring of those to be filed anew.
 pub(crate) const SLOTS: usize = 32;
 
-/// The place of that ring.
+/// The place of the ring of timers to be filed anew.
 pub(crate) const UNFILED: usize = 0;
 
 /// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
 /// waits, or in a task's header.
 pub(crate) struct Timer {
-    /// The task to be woken; for a foreign waker [`nobody`](crate::kernel::Kernel::nobody), whom
+    /// The task to be woken; for a foreign waker [`nobody`](super::Kernel::nobody), whom
     /// waking does not change. `None` until the timer is set for the first time.
     pub(crate) task: Shared<Option<Task>>,
     pub(crate) due: Shared<u64>,

@@ -4,7 +4,7 @@ use super::Level;
 use crate::shared::Shared;
 use core::{marker::PhantomPinned, ptr::NonNull, task::RawWakerVTable};
 
-/// A task's entry in a queue. The assembly of `arch` writes the first six fields at once.
+/// A task's entry in a queue. The assembly writes the first six fields at once.
 #[repr(C)]
 pub(crate) struct Waiter {
     /// The queue that the waiter is in, for moving it when its task's level changes.
@@ -53,13 +53,7 @@ impl State {
     pub(crate) const CALLED: Self = Self(4);
 }
 
-#[cfg(all(
-    target_os = "none",
-    any(
-        feature = "processes",
-        not(any(feature = "trace", all(riscv, feature = "time-slice"), basepri, thumb1))
-    )
-))]
+#[cfg(all(target_os = "none", any(feature = "processes", direct)))]
 impl Waiter {
     #[cfg(riscv)]
     pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);

@@ -12,7 +12,7 @@ mod wakers;
 
 use crate::{
     arch::{self, Mask},
-    kernel,
+    context, kernel,
     records::{Header, Level, Priority, TIMERS, Task},
     shared::Masked,
     time::{self, Driver},
@@ -117,7 +117,7 @@ pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
 
 /// Forgets all tasks and timers.
 pub(crate) fn reset() {
-    arch::reset();
+    arch::reset(context::catch_up);
     let (mask, m) = Mask::set();
     TIMERS.reset(m);
     kernel::reset(m);

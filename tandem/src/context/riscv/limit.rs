@@ -10,10 +10,10 @@
 //! This module only reads.
 
 use super::{
-    privilege::WORD,
     switch::{FRAME, WITH_WAITER},
     trap::{Exception, TRAP},
 };
+use crate::arch::privilege::WORD;
 use crate::{
     info::current,
     records::{GuardValue, KERNEL},

@@ -18,9 +18,11 @@
 
 use super::RESUME;
 use crate::{
-    arch::offset::{CURRENT, POLL, SWITCHES, TOP},
     polls::{after_poll, check_order, on_run},
-    records::{Header, KERNEL, Literals, Task},
+    records::{
+        Header, KERNEL, Literals, Task,
+        offset::{CURRENT, POLL, SWITCHES, TOP},
+    },
     shared::{Masked, Shared},
 };
 use core::{arch::naked_asm, mem::offset_of};

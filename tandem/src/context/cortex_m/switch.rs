@@ -26,10 +26,12 @@
 
 use super::RESUME;
 use crate::{
-    arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
     info::current,
     polls::check_order,
-    records::{Header, KERNEL, Literals, Task},
+    records::{
+        Header, KERNEL, Literals, Task,
+        offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
+    },
 };
 use core::{arch::naked_asm, mem::offset_of};
 
@@ -476,8 +478,8 @@ macro_rules! constants {
     };
 }
 
-#[cfg(not(any(feature = "trace", basepri)))]
-pub(super) use {
+#[cfg(direct)]
+pub(crate) use {
     constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
 };
 
