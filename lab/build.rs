@@ -13,7 +13,7 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 /// The sources of the program and of the crates below it, which alone are not compiled anew after a
 /// commit.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 16] = [
     "src",
     "base/src",
     "capture/src",
@@ -25,6 +25,8 @@ const SOURCES: [&str; 14] = [
     "statistics/src",
     "store/src",
     "units/src",
+    "../chips/machines.toml",
+    "../chips/src",
     "../suite/src",
     "../studies",
     "../Cargo.lock",

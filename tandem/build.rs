@@ -1,4 +1,5 @@
 //! Sets `cfg`s for the processor's family, FPU, instruction set and stack guard, by the target's name.
+//! The rules follow instruction sets; a list of chips would tie the crate to this repository.
 //! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
 //! the application defines none.
 
@@ -24,8 +25,9 @@ fn has_feature(name: &str) -> bool {
 }
 
 /// Sets `cfg(direct)` where the frequent paths are in assembly (on a Cortex-M with time slices, until
-/// a slice has been set), which reports no events. Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`, `cfg(guard = "…")`, and with the features of these
-/// names `cfg(basepri)` and, on a Cortex-M4, `cfg(layout)`.
+/// a slice has been set), which reports no events. Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`,
+/// `cfg(guard = "…")`, and with the features of these names `cfg(basepri)` and, on a Cortex-M4,
+/// `cfg(layout)`.
 fn describe_processor() {
     println!("cargo::rustc-check-cfg=cfg(basepri)");
     println!("cargo::rustc-check-cfg=cfg(direct)");

@@ -36,10 +36,14 @@ pub trait Clock {
 
 /// Storage for one raw clock value, written and read by relaxed atomic operations.
 pub trait Slot: Sync + Sized + 'static {
+    /// A value of the clock, as wide as its counter.
     type Raw: Copy + Send + 'static;
 
+    /// Creates a slot with the value 0.
     fn empty() -> Self;
+    /// Stores a value.
     fn store(&self, raw: Self::Raw);
+    /// Returns the value that was stored last.
     fn load(&self) -> Self::Raw;
     /// Returns the low bits of a 64-bit time, as wide as the counter.
     fn truncate(time: u64) -> Self::Raw;

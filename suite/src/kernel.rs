@@ -112,6 +112,7 @@ pub trait Kernel: Clock + Sync + Sized + 'static {
 
 /// A kind of task. The [module](self) describes the behaviour of the futures.
 pub trait Tasks: Sized + 'static {
+    /// The kernel that runs the tasks.
     type Kernel: Kernel;
     /// `thread`, `coroutine` or `process`.
     const KIND: &'static str;
@@ -156,6 +157,7 @@ pub fn switches_since<T: Tasks>(kernel: &'static T::Kernel, before: Option<u32>)
 /// event, a notification. Cases with `primitive=native` take it in place of the semaphore, which
 /// counts and is common to all kernels.
 pub trait Native: Tasks {
+    /// The kernel's own object for a wake-up.
     type Event: Sync + 'static;
 
     /// # Errors
@@ -190,6 +192,7 @@ pub trait Sets: Tasks {
     /// The coroutines of the calling task.
     type Set;
 
+    /// Returns empty memory for a coroutine.
     fn place<F: Future<Output = ()> + 'static>() -> Self::Place<F>;
 
     /// Opens the calling task's set, once in the life of the task. Panics a second time, or if the
@@ -211,6 +214,7 @@ pub trait Sets: Tasks {
 
 /// Bounded first-in, first-out queues of 32-bit words, with one sender and one receiver.
 pub trait Messages: Tasks {
+    /// A queue of words.
     type Queue: Sync + 'static;
 
     /// # Errors
@@ -244,6 +248,7 @@ pub enum Protocol {
 
 /// Mutual exclusion.
 pub trait Mutexes: Tasks {
+    /// A mutex.
     type Mutex: Sync + 'static;
 
     /// Creates a mutex in place in the arena: a POSIX mutex must not move after its creation.
@@ -256,6 +261,7 @@ pub trait Mutexes: Tasks {
         protocol: Protocol,
     ) -> Result<&'static Self::Mutex, Refusal>;
 
+    /// Locks a mutex; waits while another task has it.
     fn lock(
         kernel: &'static Self::Kernel,
         mutex: &'static Self::Mutex,
@@ -270,6 +276,7 @@ pub trait Mutexes: Tasks {
 pub enum Source {
     /// The program.
     Software,
+    /// A timer of the processor or the chip.
     Timer,
     /// A line from outside the processor, which a bench raises at a time unknown to the program.
     External,
@@ -373,6 +380,7 @@ pub enum Fault {
 /// All services of a case are created together, so that each task can close the ends that are not
 /// its own: clients notice a server's death only if no other task holds its end.
 pub trait Transport: Sized + 'static {
+    /// The kernel that runs the servers and clients.
     type Kernel: Kernel;
     /// The state that servers and clients share, in the arena.
     type Services: Sync + 'static;

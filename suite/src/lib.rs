@@ -12,6 +12,7 @@
 //! - Tasks share only objects in the arena, so a task may be a process.
 
 #![no_std]
+#![warn(missing_docs)]
 
 pub mod arena;
 pub mod clock;

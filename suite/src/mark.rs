@@ -114,10 +114,12 @@ impl<C: Clock> Marks<C> {
         (Self { slots: first }, Self { slots: others })
     }
 
+    /// The number of marks.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
+    /// Returns whether there is no mark.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

@@ -4,6 +4,7 @@
 pub struct Random(u64);
 
 impl Random {
+    /// Creates a generator; equal seeds give equal numbers.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -3,6 +3,7 @@
 /// The reason why a case cannot run, with the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
+    /// The kind of refusal.
     pub reason: Reason,
     /// The refused thing, in words for the user.
     pub what: &'static str,
@@ -12,6 +13,7 @@ pub struct Refusal {
     pub code: i32,
 }
 
+/// The kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Reason {
     /// The kernel, or this port to it, lacks the feature.
@@ -27,10 +29,12 @@ pub enum Reason {
 }
 
 impl Refusal {
+    /// Creates a refusal without an error number.
     pub const fn new(reason: Reason, what: &'static str, mend: &'static str) -> Self {
         Self { reason, what, mend, code: 0 }
     }
 
+    /// Creates the refusal of a feature that the kernel or its port lacks.
     pub const fn not_offered(what: &'static str) -> Self {
         Self::new(Reason::NotOffered, what, "")
     }
@@ -44,6 +48,7 @@ impl Refusal {
         )
     }
 
+    /// Adds the operating system's error number.
     pub const fn with_code(self, code: i32) -> Self {
         Self { code, ..self }
     }

@@ -15,6 +15,8 @@ pub struct Adc {
 }
 
 impl Adc {
+    /// Creates a signal of `frequency` periods a second, read `rate` times a second. Equal seeds give
+    /// equal signals.
     pub fn new(rate: u64, frequency: u64, seed: u32) -> Self {
         Self { rate, frequency, phase: 0, noise: seed }
     }

@@ -7,6 +7,7 @@ use self::request::Request;
 
 /// The description of an experiment.
 pub struct Spec {
+    /// The name on the command line and in JSON.
     pub name: &'static str,
     /// The line in `list`.
     pub summary: &'static str,
@@ -25,6 +26,7 @@ pub struct Spec {
     pub pin: &'static str,
     /// The source of the procedure.
     pub source: &'static str,
+    /// The parameters, in the order of cases' labels.
     pub parameters: &'static [Parameter],
     /// Estimates the duration of one repetition, in microseconds, on a machine as fast as a laptop.
     /// Progress bars and watchdogs use it; a factor of three is good enough.
@@ -33,11 +35,15 @@ pub struct Spec {
 
 /// A parameter of an experiment.
 pub struct Parameter {
+    /// The name on the command line and in JSON.
     pub name: &'static str,
     /// `us`, `ms`, `ns`, or empty for plain counts and words.
     pub unit: &'static str,
+    /// The value of a case that gives none.
     pub default: &'static str,
+    /// The allowed values.
     pub values: Values,
+    /// The meaning, as a phrase for `list`.
     pub help: &'static str,
 }
 
@@ -90,28 +96,69 @@ pub const KIND: Parameter = Parameter {
 /// The reading of an experiment's result, for people. The lab alone uses it: no image has it,
 /// because nothing that runs on a target names it.
 pub struct Reading {
-    /// The main figure, which the first sentence begins with.
-    pub figure: Figure,
-    /// The direction in which the figure is better.
+    /// The question that the experiment answers.
+    pub question: &'static str,
+    /// The words before the answers of several targets, as in `interrupts stay off at most: A 79`.
+    pub compared: &'static str,
+    /// The usual figure of a case.
+    pub typical: Figure,
+    /// The figure that nothing exceeded; `None` where the experiment has no such figure.
+    pub worst: Option<Figure>,
+    /// The figure that answers the question. It ranks targets, and titles name it.
+    pub decides: Decides,
+    /// The direction in which the figures are better.
     pub better: Better,
+    /// Further figures that compare targets, each with its words.
+    pub also: &'static [(&'static str, Figure)],
     /// The sentences, without the first capital: the first one whose figures the result has is
     /// written. `{p50}` stands for a statistic of the first measured series (of `operations`, of
-    /// all), or for a figure, over all cases with evidence.
+    /// all), `{last p50}` for a statistic of the last one, `{NAME p50}` for a statistic of the
+    /// series `NAME`, and another name for a figure; each over all cases with evidence.
     pub sentences: &'static [&'static str],
 }
 
-/// The main figure of an experiment.
-pub enum Figure {
-    /// The median of the samples.
-    Median,
-    /// The figure of this name.
-    Named(&'static str),
-    /// The figure of this name, which nothing exceeds: of several cases, the worst one counts.
-    Bound(&'static str),
+/// The figure of an experiment that answers its question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decides {
+    /// The usual one.
+    Typical,
+    /// The one that nothing exceeded.
+    Worst,
 }
 
+/// A figure of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// A statistic of the first measured series.
+    First(&'static str),
+    /// A statistic of the last measured series.
+    Last(&'static str),
+    /// A statistic of the series of this name.
+    Of(&'static str, &'static str),
+    /// The figure of this name.
+    Named(&'static str),
+}
+
+/// A reading by the median of the first series, with its maximum beside it.
+pub const MEDIAN: Reading = Reading {
+    question: "",
+    compared: "",
+    typical: Figure::First("p50"),
+    worst: Some(Figure::First("max")),
+    decides: Decides::Typical,
+    better: Better::Less,
+    also: &[],
+    sentences: &[],
+};
+
+/// A reading by the maximum of the first series, with its median beside it.
+pub const WORST: Reading = Reading { decides: Decides::Worst, ..MEDIAN };
+
 /// The direction in which a figure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
+    /// A smaller figure is better.
     Less,
+    /// A greater figure is better.
     More,
 }

@@ -26,13 +26,17 @@ pub fn name(text: fmt::Arguments<'_>) -> Name {
 /// The output of the stream's bytes: a pipe, a console, a UART. It may be slow, but must not lose
 /// bytes.
 pub trait Sink {
+    /// Writes all bytes; waits until there is room.
     fn write(&mut self, bytes: &[u8]);
 }
 
 /// The environment of an experiment: kernel, memory, request, and the stream.
 pub struct Trial<'a, K: Kernel> {
+    /// The kernel under test.
     pub kernel: &'static K,
+    /// The memory of the case's objects.
     pub arena: &'a Arena,
+    /// The experiment and its parameters.
     pub request: Request<'a>,
     sink: &'a mut dyn Sink,
     records: u32,
@@ -264,7 +268,9 @@ pub struct Opened {
 
 /// The kernel's name and version, for the record `Hello`.
 pub struct Names<'a> {
+    /// The kernel's part of the target's name: `linux`.
     pub kernel: &'a str,
+    /// The kernel's version.
     pub release: &'a str,
 }
 

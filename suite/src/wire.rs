@@ -36,12 +36,14 @@ pub const BLOCK: usize = 28;
 
 static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
+/// A record of the stream from the target to the lab.
 // One record exists at a time, on the stack; there is no heap to box the large one on.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum Record<'a> {
     /// The sender. Always the first record.
     Hello {
+        /// The version of the wire format.
         version: u16,
         /// The kernel's part of the target's name: `linux`.
         kernel: &'a str,
@@ -50,35 +52,48 @@ pub enum Record<'a> {
         /// The request that the target has read.
         request: &'a str,
     },
+    /// The clock of the series that follow.
     Clock(Clock),
     /// The header of a series; its samples follow.
     #[serde(borrow)]
     Series(Series<'a>),
+    /// A block of samples.
     Samples(Samples),
     /// A single number beside the samples.
     Figure {
+        /// The figure's name.
         name: &'a str,
+        /// The unit's name.
         unit: &'a str,
+        /// The figure, in the unit.
         value: f64,
     },
+    /// A count with its bounds.
     #[serde(borrow)]
     Evidence(Evidence<'a>),
     /// A line for the user.
     Log(&'a str),
     /// A part of a file, such as a trace. Parts of the same name are appended to each other.
     Attachment {
+        /// The file's name.
         name: &'a str,
+        /// The part's bytes.
         bytes: &'a [u8],
     },
     /// The last record of a case that could not run.
     Refused {
+        /// The kind of refusal.
         reason: Reason,
+        /// The refused thing, in words for the user.
         what: &'a str,
+        /// The remedy, in words for the user; may be empty.
         mend: &'a str,
+        /// The operating system's error number, or 0.
         code: i32,
     },
-    /// The last record of a complete case. `records` is the number of records before it.
+    /// The last record of a complete case.
     End {
+        /// The number of records before this one.
         records: u32,
     },
 }
@@ -94,8 +109,10 @@ pub enum Domain {
     Cycles,
 }
 
+/// A clock of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
+    /// The quantity that the clock counts.
     pub domain: Domain,
     /// Ticks per second.
     pub hertz: u64,
@@ -123,12 +140,16 @@ pub enum Unit {
     Count,
 }
 
+/// The header of a series of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series<'a> {
     /// The number of the series in this stream, from 0.
     pub id: u8,
+    /// The series' name, unique in the stream.
     pub name: &'a str,
+    /// The role of the series in the verdict.
     pub role: Role,
+    /// The unit of a sample.
     pub unit: Unit,
     /// The number of operations in one sample; each value is divided by it. Above 1 for an
     /// operation too short to be timed alone, and for a step that takes more than one operation.
@@ -152,6 +173,7 @@ pub enum Pin {
 }
 
 impl<'a> Series<'a> {
+    /// Creates the header of a measured series, in ticks.
     pub const fn measured(name: &'a str) -> Self {
         Self {
             id: 0,
@@ -165,37 +187,46 @@ impl<'a> Series<'a> {
         }
     }
 
+    /// Creates the header of a control: the cost of the measurement itself.
     pub const fn control(name: &'a str) -> Self {
         Self { role: Role::Control, ..Self::measured(name) }
     }
 
+    /// Creates the header of an auxiliary series, which is shown and not judged.
     pub const fn auxiliary(name: &'a str) -> Self {
         Self { role: Role::Auxiliary, ..Self::measured(name) }
     }
 }
 
+/// A block of samples of one series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
     /// The [`Series::id`] of the samples' series.
     pub series: u8,
+    /// The samples, in the order of time.
     pub block: heapless::Vec<Sample, BLOCK>,
 }
 
+/// A sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Ticks from the start of the series' previous sample to the start of this one; 0 for the
     /// first.
     pub gap: i64,
+    /// The value, in the unit of the series.
     pub value: u64,
 }
 
 /// A count that proves or refutes that the mechanism of the case happened.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence<'a> {
+    /// The evidence's name.
     pub name: &'a str,
+    /// The count.
     pub value: f64,
     /// The lower bound: the evidence holds when `low <= value <= high`.
     pub low: f64,
+    /// The upper bound.
     pub high: f64,
 }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use chronoscope_chips::{Clock, Table};
 use chronoscope_suite::experiments;
 use object::{Object, ObjectSection, SectionKind, read::archive::ArchiveFile};
 
@@ -21,39 +22,53 @@ pub const USAGE: &str = "c-kit -o DIR [--chip CHIP,…] [--experiments NAME,…|
 
 const PACKAGE: &str = "chronoscope-c-library";
 
-/// A chip with libraries of its own.
+/// A chip or a system with libraries of its own.
 struct Chip {
-    name: &'static str,
-    triple: &'static str,
+    name: String,
+    triple: String,
     /// A library for each way in which marks read the clock. The usual one is the first.
-    clocks: &'static [Clock],
+    clocks: &'static [ClockFeature],
 }
 
 /// The feature with which a library reads the clock, and the end of the library's name.
-type Clock = (&'static str, &'static str);
+type ClockFeature = (&'static str, &'static str);
 
 /// Marks call a function that returns 64 bits.
-const SYSTEM: &[Clock] = &[("clock-call64", "")];
+const SYSTEM: &[ClockFeature] = &[("clock-call64", "")];
 
 /// Marks load a register, or call a function that returns 32 or 64 bits.
-const REGISTER: &[Clock] = &[("", ""), CALL32, CALL64];
+const REGISTER: &[ClockFeature] = &[("", ""), CALL32, CALL64];
 
 /// Marks read the core's counter of cycles, or call a function.
-const COUNTER: &[Clock] = &[("clock-mcycle", ""), CALL32, CALL64];
+const COUNTER: &[ClockFeature] = &[("clock-mcycle", ""), CALL32, CALL64];
 
-const CALL32: Clock = ("clock-call32", "-call32");
-const CALL64: Clock = ("clock-call64", "-call64");
+const CALL32: ClockFeature = ("clock-call32", "-call32");
+const CALL64: ClockFeature = ("clock-call64", "-call64");
 
-static CHIPS: [Chip; 8] = [
-    Chip { name: "cortex-m0", triple: "thumbv6m-none-eabi", clocks: REGISTER },
-    Chip { name: "cortex-m3", triple: "thumbv7m-none-eabi", clocks: REGISTER },
-    Chip { name: "cortex-m4", triple: "thumbv7em-none-eabihf", clocks: REGISTER },
-    Chip { name: "cortex-m33", triple: "thumbv8m.main-none-eabihf", clocks: REGISTER },
-    Chip { name: "rv32", triple: "riscv32imc-unknown-none-elf", clocks: COUNTER },
-    Chip { name: "rv64", triple: "riscv64imac-unknown-none-elf", clocks: REGISTER },
-    Chip { name: "linux-arm64", triple: "aarch64-unknown-linux-gnu", clocks: SYSTEM },
-    Chip { name: "linux", triple: "x86_64-unknown-linux-gnu", clocks: SYSTEM },
-];
+/// Systems that the table of chips does not have.
+const SYSTEMS: [(&str, &str); 2] =
+    [("linux-arm64", "aarch64-unknown-linux-gnu"), ("linux", "x86_64-unknown-linux-gnu")];
+
+/// All chips and systems with libraries.
+fn chips() -> Vec<Chip> {
+    let table = Table::read();
+    let chips = table.chips.iter().filter_map(|chip| {
+        let clocks = match chip.kit? {
+            Clock::Register => REGISTER,
+            Clock::Counter => COUNTER,
+        };
+        Some(Chip { name: chip.name.clone(), triple: chip.triple.clone(), clocks })
+    });
+    let system = |(name, triple): (&str, &str)| Chip {
+        name: name.to_owned(),
+        triple: triple.to_owned(),
+        clocks: SYSTEM,
+    };
+    let mut chips: Vec<Chip> = chips.collect();
+    chips.sort_by(|a, b| a.name.cmp(&b.name));
+    chips.extend(SYSTEMS.map(system));
+    chips
+}
 
 /// Files of the repository, and their places in the kit.
 const FILES: [(&str, &str); 36] = [
@@ -97,7 +112,7 @@ const FILES: [(&str, &str); 36] = [
 
 struct Options {
     folder: PathBuf,
-    chips: Vec<&'static Chip>,
+    chips: Vec<Chip>,
     /// The experiments to compile in, separated by commas; all, if absent.
     experiments: Option<String>,
     /// Also print the size of a library with each experiment alone.
@@ -156,17 +171,16 @@ impl Options {
             }
         }
         if chips.is_empty() {
-            chips = CHIPS.iter().collect();
+            chips = self::chips();
         }
         let folder = folder.with_context(|| format!("usage: ./chronoscope {USAGE}"))?;
         Ok(Self { folder, chips, experiments, prints_each })
     }
 }
 
-fn chip(name: &str) -> Result<&'static Chip> {
-    let names = CHIPS.each_ref().map(|chip| chip.name).join(", ");
-    let mut chips = CHIPS.iter();
-    let chip = chips.find(|chip| chip.name == name || chip.triple == name);
+fn chip(name: &str) -> Result<Chip> {
+    let names = chips().iter().map(|chip| chip.name.clone()).collect::<Vec<_>>().join(", ");
+    let chip = chips().into_iter().find(|chip| chip.name == name || chip.triple == name);
     chip.with_context(|| format!("there is no library for the chip {name}, but for: {names}"))
 }
 
@@ -180,16 +194,16 @@ fn build(chip: &Chip, feature: &str, experiments: Option<&str>) -> Result<PathBu
     let folder = target()?.join("c-kit");
     let mut cargo = if chip.name.starts_with("linux") {
         let toolchain = Toolchain::find()?;
-        let mut cargo = if toolchain.has_library(chip.triple)? {
+        let mut cargo = if toolchain.has_library(&chip.triple)? {
             toolchain.cargo("build")
         } else {
             Toolchain::with_debians_source("build", "core,alloc")?
         };
         cargo.current_dir(root().join("ports/firmware"));
-        cargo.env("CARGO_TARGET_DIR", folder.join("firmware")).args(["--target", chip.triple]);
+        cargo.env("CARGO_TARGET_DIR", folder.join("firmware")).args(["--target", &chip.triple]);
         cargo
     } else {
-        firmware::cargo(chip.triple, "build", &folder)?
+        firmware::cargo(&chip.triple, "build", &folder)?
     };
     match experiments {
         Some(names) => cargo.env("CHRONOSCOPE_EXPERIMENTS", names),
@@ -198,7 +212,7 @@ fn build(chip: &Chip, feature: &str, experiments: Option<&str>) -> Result<PathBu
     cargo.args(["--quiet", "--locked", "--release", "--package", PACKAGE]);
     cargo.args(["--features", feature]);
     command::run(&mut cargo).with_context(|| format!("the library for {}", chip.name))?;
-    Ok(folder.join("firmware").join(chip.triple).join("release/libchronoscope.a"))
+    Ok(folder.join("firmware").join(&chip.triple).join("release/libchronoscope.a"))
 }
 
 /// Sections with code or constants.
@@ -237,7 +251,7 @@ fn print_each(chip: &Chip) -> Result<()> {
 }
 
 fn pkg_config(chip: &Chip) -> String {
-    let chip = chip.triple;
+    let chip = &chip.triple;
     format!(
         "prefix=${{pcfiledir}}/../..\nName: chronoscope\n\
          Description: experiments for kernels written in C, for {chip}\nVersion: {}\n\
@@ -258,7 +272,7 @@ mod tests {
         };
         let options = parse("-o kit --chip cortex-m4,linux --experiments switch,wakeup").unwrap();
         assert_eq!((options.chips.len(), options.folder), (2, PathBuf::from("kit")));
-        assert_eq!(parse("-o kit").unwrap().chips.len(), CHIPS.len());
+        assert_eq!(parse("-o kit").unwrap().chips.len(), chips().len());
         let each = parse("-o kit --experiments each").unwrap();
         assert!(each.prints_each && each.experiments.is_none());
         for (text, why) in [

@@ -10,7 +10,8 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use chronoscope_chips::{Chip, Table};
 
 use crate::{
     command::become_command,
@@ -29,22 +30,22 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     become_command(cargo)
 }
 
-/// QEMU's program for the chip. `tools/packages.txt` lists its package for the occasion of the same
-/// name.
+/// The first chip of the table with this target of the compiler.
 ///
-/// # Panics
-/// If `triple` has fewer than 7 bytes.
-fn emulator(triple: &str) -> &'static str {
-    match triple.split_at(7).0 {
-        "riscv32" => "qemu-system-riscv32",
-        "riscv64" => "qemu-system-riscv64",
-        _ => "qemu-system-arm",
-    }
+/// # Errors
+/// There is none.
+fn with_chip<T>(triple: &str, of: impl Fn(&Chip) -> T) -> Result<T> {
+    let table = Table::read();
+    let chip = table.chips.iter().find(|chip| chip.triple == triple);
+    chip.map(of).with_context(|| format!("the table of chips has no {triple}"))
 }
 
 /// The chip's C compiler. `tools/packages.txt` lists its package for the occasion of the same name.
-pub fn c_compiler(triple: &str) -> &'static str {
-    if triple.starts_with("riscv32") { "riscv64-unknown-elf-gcc" } else { "arm-none-eabi-gcc" }
+///
+/// # Errors
+/// No chip has this target.
+pub fn c_compiler(triple: &str) -> Result<&'static str> {
+    with_chip(triple, Chip::c_compiler)
 }
 
 /// `cargo COMMAND --target TRIPLE`, to which the caller can add arguments. Cargo builds into
@@ -53,7 +54,8 @@ pub fn c_compiler(triple: &str) -> &'static str {
 /// # Errors
 /// There is no toolchain for the chip, and none can be installed.
 pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
-    let emulator = emulator(triple);
+    // `tools/packages.txt` lists its package for the occasion of the same name.
+    let emulator = with_chip(triple, Chip::program)?;
     packages::need(&[emulator], emulator)?;
     let toolchain = Toolchain::find()?;
     let mut cargo = if toolchain.has_library(triple)? {

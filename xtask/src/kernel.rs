@@ -94,7 +94,7 @@ impl Kernel {
 fn threadx(tree: &Path) -> Result<PathBuf> {
     const TRIPLE: &str = "thumbv7em-none-eabihf";
     const PACKAGE: &str = "chronoscope-threadx";
-    let compiler = firmware::c_compiler(TRIPLE);
+    let compiler = firmware::c_compiler(TRIPLE)?;
     packages::need(&[compiler], compiler)?;
     let mut cargo = firmware::cargo(TRIPLE, "build", &target()?)?;
     cargo.env("THREADX_DIR", tree);
@@ -105,7 +105,7 @@ fn threadx(tree: &Path) -> Result<PathBuf> {
 /// Builds the kit's application for Zephyr's board `qemu_riscv32` by Debian's compiler. Each tree has
 /// a build folder of its own, because CMake's cache keeps the paths of a tree.
 fn zephyr(tree: &Path) -> Result<PathBuf> {
-    let compiler = firmware::c_compiler("riscv32");
+    let compiler = firmware::c_compiler("riscv32imac-unknown-none-elf")?;
     packages::need(&[compiler], compiler)?;
     let kit = target()?.join("c-kit/kit");
     let build = target()?.join(format!("zephyr/{:016x}", hash(tree)));

@@ -58,10 +58,15 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("chronoscope: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast_ref() {
+            Some(packages::NotInstalled { status }) => {
+                u8::try_from(*status).map_or(ExitCode::FAILURE, ExitCode::from)
+            }
+            None => {
+                eprintln!("chronoscope: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
     }
 }
 

@@ -1,12 +1,10 @@
 //! Installs Debian packages when a task needs a program that is absent. `tools/packages.txt` lists
 //! the packages with their occasions; the script `tools/packages` installs them.
 
-use std::{
-    env,
-    process::{self, Command},
-};
+use std::{env, process::Command};
 
 use anyhow::{Context, Result, bail};
+use thiserror::Error;
 
 use crate::repository::{root, target};
 
@@ -21,11 +19,11 @@ pub fn run(occasions: &[&str]) -> Result<()> {
 }
 
 /// Installs the packages that `tools/packages.txt` lists for the occasion `when`, unless PATH has
-/// all `programs`. If a package cannot be installed, `tools/packages` prints the reason and the
-/// remedy, and this process exits with the script's status.
+/// all `programs`.
 ///
 /// # Errors
-/// The script `tools/packages` cannot be started.
+/// [`NotInstalled`] if a package cannot be installed, or the script `tools/packages` cannot be
+/// started.
 pub fn need(programs: &[&str], when: &str) -> Result<()> {
     if programs.iter().all(|program| is_in_path(program)) {
         return Ok(());
@@ -33,8 +31,7 @@ pub fn need(programs: &[&str], when: &str) -> Result<()> {
     install(&[when])
 }
 
-/// Installs the absent packages among those that `tools/packages.txt` lists for `occasions`. Exits
-/// the process, as [`need`] does, if a package cannot be installed.
+/// Installs the absent packages among those that `tools/packages.txt` lists for `occasions`.
 ///
 /// # Errors
 /// As [`need`].
@@ -42,11 +39,19 @@ pub fn install(occasions: &[&str]) -> Result<()> {
     let mut installer = Command::new(root().join("tools/packages"));
     installer.args(occasions).env("CARGO_TARGET_DIR", target()?);
     let status = installer.status().context("cannot start tools/packages")?;
-    if !status.success() {
-        // The script has printed the reason.
-        process::exit(status.code().unwrap_or(1));
+    match status.success() {
+        true => Ok(()),
+        false => Err(NotInstalled { status: status.code().unwrap_or(1) }.into()),
     }
-    Ok(())
+}
+
+/// The error of a package that cannot be installed. The script `tools/packages` has printed the
+/// reason and the remedy.
+#[derive(Debug, Error)]
+#[error("tools/packages ended with status {status}")]
+pub struct NotInstalled {
+    /// The script's exit status.
+    pub status: i32,
 }
 
 /// Returns whether a folder of PATH has this program.

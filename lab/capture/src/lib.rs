@@ -12,8 +12,6 @@
 #![warn(missing_docs)]
 
 mod capture;
-#[cfg(test)]
-mod capture_test;
 mod flow;
 pub mod measure;
 mod meter;
@@ -21,11 +19,11 @@ mod names;
 mod open;
 mod request;
 mod resample;
-#[cfg(test)]
-mod resample_test;
 pub mod saleae;
 pub mod sigrok;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod tick;
 pub mod vcd;
 mod words;

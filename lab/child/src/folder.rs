@@ -2,13 +2,11 @@
 
 use std::{
     env, fs,
-    io::ErrorKind,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicU64, Ordering},
 };
-
-use anyhow::{Context, Result, bail};
 
 use crate::supervisor::{self, Supervised};
 
@@ -24,7 +22,7 @@ impl Folder {
     ///
     /// # Errors
     /// If the file system refuses the folder; the message has the path.
-    pub fn new() -> Result<Self> {
+    pub fn new() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -32,7 +30,10 @@ impl Folder {
             match fs::create_dir(&path) {
                 // Left by a process of the same number that was killed without a supervisor.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => bail!("cannot make the folder {}: {error}", path.display()),
+                Err(error) => {
+                    let text = format!("cannot make the folder {}: {error}", path.display());
+                    return Err(io::Error::new(error.kind(), text));
+                }
                 Ok(()) => return Ok(Self { _held: supervisor::hold_folder(&path), path }),
             }
         }
@@ -47,9 +48,11 @@ impl Folder {
     ///
     /// # Errors
     /// If the file cannot be read or is not UTF-8.
-    pub fn text(&self, name: &str) -> Result<String> {
+    pub fn text(&self, name: &str) -> io::Result<String> {
         let path = self.path(name);
-        fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))
+        fs::read_to_string(&path).map_err(|error| {
+            io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod error;
 mod file_size;
 mod folder;
 mod limit;
@@ -9,7 +10,8 @@ mod run;
 mod spawn;
 pub mod supervisor;
 
+pub use error::Error;
 pub use file_size::fail_beyond_the_limit;
 pub use folder::Folder;
 pub use limit::Limit;
-pub use run::{Expired, GRACE, output, output_with_lines, run, run_to_an_end, run_with_input};
+pub use run::{GRACE, output, output_with_lines, run, run_to_an_end, run_with_input};

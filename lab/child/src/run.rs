@@ -2,7 +2,7 @@
 //! processes behind. The module knows no meaning of the output.
 
 use std::{
-    io::{BufRead as _, BufReader, Read},
+    io::{self, BufRead as _, BufReader, Read},
     os::{fd::AsFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::atomic::{AtomicBool, Ordering},
@@ -10,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
@@ -19,6 +18,7 @@ use rustix::{
 use chronoscope_units::printable;
 
 use crate::{
+    error::Error,
     limit::{Deadline, Limit},
     spawn::spawn,
     supervisor::{self, Supervised},
@@ -29,15 +29,14 @@ use crate::{
 /// passed, or within about 0.1 s after `stop` becomes true. Blocks until then.
 ///
 /// # Errors
-/// If the program cannot be started, fails, is killed or stopped, or `sink` fails. A failure's
-/// message ends with the last line of the program's standard error.
-pub fn run(
+/// An [`Error`] of the program, or the error of `sink`, unchanged.
+pub fn run<E: From<Error>>(
     command: &mut Command,
     name: &str,
     limit: Limit,
     stop: &AtomicBool,
-    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     run_with_input(command.stdin(Stdio::null()), name, limit, stop, sink).map(|_| ())
 }
 
@@ -47,13 +46,13 @@ pub fn run(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with_input(
+pub fn run_with_input<E: From<Error>>(
     command: &mut Command,
     name: &str,
     limit: Limit,
     stop: &AtomicBool,
-    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<String> {
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<String, E> {
     let deadline = Deadline::new(limit);
     let patience = Patience { name, deadline, stop, grace: None, expired: None };
     run_patiently(command, patience, sink)
@@ -64,31 +63,30 @@ pub fn run_with_input(
 /// `limit` the program gets SIGTERM and as much time, but that is an error in any case.
 ///
 /// # Errors
-/// As [`run`]. The error is [`Expired`] if the program reached its limit.
-pub fn run_to_an_end(
+/// As [`run`]. The error is [`Error::Expired`] if the program reached its limit.
+pub fn run_to_an_end<E: From<Error>>(
     command: &mut Command,
     name: &str,
     limit: Limit,
     stop: &AtomicBool,
-    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let grace = Some(Grace { asked: None });
     let patience = Patience { name, deadline: Deadline::new(limit), stop, grace, expired: None };
     run_patiently(command.stdin(Stdio::null()), patience, sink).map(|_| ())
 }
 
 /// Runs `command` until it ends or `patience` runs out; returns the end of its standard error.
-fn run_patiently(
+fn run_patiently<E: From<Error>>(
     command: &mut Command,
     mut patience: Patience<'_>,
-    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<String> {
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<String, E> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = spawn(command);
     // Without this, the input's descriptor would stay open in this process.
     command.stdin(Stdio::null());
-    let child =
-        child.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let child = child.map_err(|source| Error::start(command, source))?;
     let mut running = Running::new(child);
     let name = patience.name;
     let errors = running.pass_on(&mut patience, sink)?;
@@ -104,7 +102,8 @@ fn run_patiently(
         Some(signal) => format!("{name} was killed by signal {signal}"),
         None => format!("{name} failed"),
     };
-    Err(anyhow!("{what}{}{}", if complaint.is_empty() { "" } else { ": " }, complaint))
+    let between = if complaint.is_empty() { "" } else { ": " };
+    Err(Error::Failed(format!("{what}{between}{complaint}")).into())
 }
 
 /// Runs `command` to its end and returns its output, as [`Command::output`] does; the command and
@@ -114,7 +113,7 @@ fn run_patiently(
 /// # Errors
 /// If the program cannot be started or is stopped. A failing exit status is no error: the result
 /// has the status.
-pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output> {
+pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output, Error> {
     output_with_lines(command, stop, |_| ())
 }
 
@@ -127,10 +126,10 @@ pub fn output_with_lines(
     command: &mut Command,
     stop: &AtomicBool,
     each_line: fn(&str),
-) -> Result<Output> {
+) -> Result<Output, Error> {
     let name = command.get_program().display().to_string();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = spawn(command).with_context(|| format!("cannot start {name}"))?;
+    let child = spawn(command).map_err(|source| Error::start(command, source))?;
     let mut running = Running::new(child);
     let (mut stdout, mut stderr) = (running.child.stdout.take(), running.child.stderr.take());
     // One thread a pipe: both may fill.
@@ -173,15 +172,7 @@ struct Patience<'a> {
     /// `None` if the program is killed at once when it is stopped.
     grace: Option<Grace>,
     /// The error of a program that has reached its deadline.
-    expired: Option<Expired>,
-}
-
-/// The error of a program that reached its limit.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("the watchdog ended {name} after {taken}: it hung, or the machine is very slow")]
-pub struct Expired {
-    name: String,
-    taken: String,
+    expired: Option<Error>,
 }
 
 /// The time that a program has to end by itself after SIGTERM.
@@ -208,16 +199,16 @@ impl Grace {
 impl Patience<'_> {
     /// # Errors
     /// If the run is stopped or `child` has reached its limit, and there is no grace left.
-    fn check(&mut self, child: Pid) -> Result<()> {
+    fn check(&mut self, child: Pid) -> Result<(), Error> {
         if self.stop.load(Ordering::Relaxed)
             && self.grace.as_mut().is_none_or(|grace| grace.is_over(child))
         {
-            bail!("interrupted");
+            return Err(Error::Interrupted);
         }
         if let Some(taken) = self.deadline.exceeded(child) {
-            let expired = Expired { name: self.name.to_owned(), taken };
+            let expired = Error::Expired { name: self.name.to_owned(), taken };
             if self.grace.as_mut().is_none_or(|grace| grace.is_over(child)) {
-                return Err(expired.into());
+                return Err(expired);
             }
             self.expired.get_or_insert(expired);
         }
@@ -240,11 +231,11 @@ impl Running {
 
     /// Passes on standard output until the program closes both its outputs; returns the end of its
     /// standard error.
-    fn pass_on(
+    fn pass_on<E: From<Error>>(
         &mut self,
         patience: &mut Patience<'_>,
-        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<String> {
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<String, E> {
         let mut stream = self.child.stdout.take();
         let mut errors = self.child.stderr.take();
         let mut buffer = vec![0; 1 << 16];
@@ -262,7 +253,7 @@ impl Running {
             if let Err(error) = poll(&mut watched, Some(&tick))
                 && error != rustix::io::Errno::INTR
             {
-                return Err(error.into());
+                return Err(Error::Pipe(error.into()).into());
             }
             let mut ready = watched
                 .iter()
@@ -290,32 +281,32 @@ impl Running {
     }
 
     /// Waits for the first process to end and returns its status; kills the rest of its group.
-    fn status(&mut self, patience: &mut Patience<'_>) -> Result<ExitStatus> {
+    fn status(&mut self, patience: &mut Patience<'_>) -> Result<ExitStatus, Error> {
         let process = WaitId::Pid(self.group());
         // The status is not taken yet, so that the process number, which is also the group's, is
         // not reused.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        while waitid(process.clone(), look)?.is_none() {
+        while waitid(process.clone(), look).map_err(io::Error::from)?.is_none() {
             patience.check(self.group())?;
             thread::sleep(Duration::from_millis(1));
         }
-        self.end()
+        Ok(self.end()?)
     }
 
     fn group(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    fn end(&mut self) -> Result<ExitStatus> {
+    fn end(&mut self) -> io::Result<ExitStatus> {
         // After a normal end no process is left to kill.
         let _ = kill_process_group(self.group(), Signal::KILL);
         // Released before `wait`, which frees the number for another group.
         self.held = None;
-        Ok(self.child.wait()?)
+        self.child.wait()
     }
 }
 
-fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize> {
+fn read(pipe: Option<&mut impl Read>, buffer: &mut [u8]) -> Result<usize, Error> {
     Ok(pipe.map_or(Ok(0), |pipe| pipe.read(buffer))?)
 }
 
@@ -353,7 +344,7 @@ mod tests {
             &mut |bytes| {
                 child = String::from_utf8_lossy(bytes).trim().parse().ok().and_then(Pid::from_raw);
                 stop.store(true, Ordering::Relaxed);
-                Ok(())
+                Ok::<_, Error>(())
             },
         );
         assert_eq!(ran.unwrap_err().to_string(), "interrupted");
@@ -379,7 +370,7 @@ mod tests {
             &mut |bytes| {
                 output.extend_from_slice(bytes);
                 stop.store(true, Ordering::Relaxed);
-                Ok(())
+                Ok::<_, Error>(())
             },
         )
         .unwrap();
@@ -396,10 +387,10 @@ mod tests {
             &AtomicBool::new(false),
             &mut |bytes| {
                 output.extend_from_slice(bytes);
-                Ok(())
+                Ok::<_, Error>(())
             },
         );
-        assert!(ran.unwrap_err().is::<Expired>());
+        assert!(matches!(ran.unwrap_err(), Error::Expired { .. }));
         assert_eq!(output, b"asked\n");
     }
 
@@ -412,7 +403,8 @@ mod tests {
         let stop = AtomicBool::new(false);
         let error =
             run(&mut shell("while :; do :; done"), "the loop", limit, &stop, &mut |_| Ok(()));
-        let error = error.unwrap_err().to_string();
+        let error: Error = error.unwrap_err();
+        let error = error.to_string();
         assert!(error.contains("processor time"), "{error}");
         assert!(start.elapsed() >= Duration::from_millis(190));
     }

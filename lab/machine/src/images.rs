@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 use super::{builder, lock::lock};
 use chronoscope_base::digest::sha256;
+use chronoscope_chips::Table;
 use chronoscope_run::names::BUILD;
 
 /// The folder with the index, where it is neither of [`PLACES`].
@@ -162,10 +163,13 @@ impl Index {
     }
 }
 
-/// The images of microcontrollers, and the tools of their machines. The index is read once, when it
-/// is first needed.
+/// The images of microcontrollers, the tools of their machines, and the table of chips. Each is read
+/// once, when it is first needed.
 #[derive(Debug, Default)]
-pub(super) struct Images(OnceLock<Result<Option<Index>, String>>);
+pub(super) struct Images {
+    index: OnceLock<Result<Option<Index>, String>>,
+    table: OnceLock<Table>,
+}
 
 /// An image of a target, with the index that has it.
 #[derive(Clone, Copy, Debug)]
@@ -175,9 +179,14 @@ pub(super) struct Image<'m> {
 }
 
 impl Images {
+    /// The chips and the simulated cores.
+    pub(super) fn table(&self) -> &Table {
+        self.table.get_or_init(Table::read)
+    }
+
     /// The index; `None` if there is none.
     fn index(&self) -> Result<Option<&Index>> {
-        let index = self.0.get_or_init(|| {
+        let index = self.index.get_or_init(|| {
             let index = folder().map(Index::read).transpose();
             index.map_err(|error| format!("{error:#}"))
         });

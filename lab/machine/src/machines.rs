@@ -26,6 +26,7 @@ use super::{
         kernel::{OwnKernel, Settings},
     },
 };
+use chronoscope_chips::Table;
 use chronoscope_run::Target;
 use chronoscope_units::words;
 
@@ -50,6 +51,11 @@ impl Machines {
     /// such kernels. The files are not read yet: see [`Settings::check`].
     pub fn with_kernel(kernel: Settings) -> Self {
         Self { guests: Guests::new(kernel), ..Self::default() }
+    }
+
+    /// The chips and the simulated cores.
+    pub(super) fn table(&self) -> &Table {
+        self.images.table()
     }
 
     /// The families of machines, in the order in which their targets are listed.

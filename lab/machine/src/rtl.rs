@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, fs,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, atomic::AtomicBool},
@@ -26,40 +26,18 @@ use super::{
 use crate::profile::Retirement;
 use chronoscope_base::{digest::sha256, signals};
 use chronoscope_child::{self as child, Folder};
+use chronoscope_chips::Core;
 use chronoscope_run::{Target, names::CAPTURE};
 use chronoscope_units::parse_hertz;
 
-/// A core that has a board.
-struct Core {
-    name: &'static str,
-    /// How to read the figures of an image that has no remark of its own.
-    remark: &'static str,
-    /// The parameters of the board, which are not passed to the image.
-    own: &'static [&'static Parameter],
+/// The parameters of the board, which are not passed to the image.
+static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
+
+/// The parameters of a core that its row of the table names.
+fn parameters(core: &Core) -> impl Iterator<Item = &'static Parameter> {
+    let known = |name: &String| OWN.into_iter().chain([&ASID]).find(|known| known.name == name);
+    core.parameters.iter().filter_map(known)
 }
-
-impl fmt::Debug for Core {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-const MICROCONTROLLER: Core = Core {
-    name: "",
-    remark: "cycles of the core's own logic, simulated; memory is the board's, not a chip's",
-    own: &[&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE],
-};
-
-static CORES: [Core; 4] = [
-    Core { name: "ibex", ..MICROCONTROLLER },
-    Core { name: "ibex-wb", ..MICROCONTROLLER },
-    Core { name: "cv32e40p", ..MICROCONTROLLER },
-    Core {
-        name: "cva6",
-        remark: "cycles of the core's own logic, caches and TLBs, simulated; memory answers at once unless wait_states say otherwise",
-        own: &[&WAIT_STATES, &CLOCK, &ASID],
-    },
-];
 
 /// The valid clock rates: the board passes its rate to the image as 32 bits.
 const HERTZ: std::ops::RangeInclusive<u64> = 1_000_000..=4_000_000_000;
@@ -108,7 +86,7 @@ const PROPERTIES: Properties =
 
 /// A kernel on a simulated core.
 struct Rtl<'m> {
-    core: &'static Core,
+    core: &'m Core,
     /// The plain image.
     image: Image<'m>,
     images: &'m Images,
@@ -119,11 +97,11 @@ struct Rtl<'m> {
 ///
 /// # Errors
 /// There is no index of images.
-fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static Core, Image<'m>)>> {
-    let Some(core) = CORES.iter().find(|core| core.name == target.machine) else {
+fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'m Core, Image<'m>)>> {
+    let Some(core) = images.table().cores.iter().find(|core| core.name == target.machine) else {
         return Ok(None);
     };
-    Ok(images.find(&target.kernel, core.name)?.map(|image| (core, image)))
+    Ok(images.find(&target.kernel, &core.name)?.map(|image| (core, image)))
 }
 
 /// The family of simulated cores, and the identities of their boards.
@@ -134,8 +112,7 @@ impl Family for Cores {
     fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
         let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
         let has_processes = image.has(Variant::Processes);
-        let own = core.own.iter().copied();
-        let parameters = own
+        let parameters = parameters(core)
             .filter(|parameter| has_processes || parameter.name != ASID.name)
             .map(|parameter| (parameter, parameter.default.to_owned()));
         Ok(Some(Description {
@@ -156,7 +133,7 @@ impl Family for Cores {
     }
 
     fn targets(&self, images: &Images) -> Vec<String> {
-        CORES.iter().flat_map(|core| images.targets(core.name)).collect()
+        images.table().cores.iter().flat_map(|core| images.targets(&core.name)).collect()
     }
 
     fn defaults(&self) -> &'static [&'static Defaults] {
@@ -172,14 +149,14 @@ impl Machine for Rtl<'_> {
     fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let asked = self.asked(request)?;
         let image = self.image.variant(asked.variant)?;
-        bench(self.images, self.core.name)?;
+        bench(self.images, &self.core.name)?;
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
-        let mut identity = self.identities.board(self.images, self.core.name)?;
+        let mut identity = self.identities.board(self.images, &self.core.name)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
         identity.extend(self.image.build());
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
-        let remark = self.image.remark().unwrap_or(self.core.remark).to_owned();
+        let remark = self.image.remark().unwrap_or(&self.core.remark).to_owned();
         Ok(Provenance { identity, remark })
     }
 
@@ -191,7 +168,7 @@ impl Machine for Rtl<'_> {
         let asked = self.asked(start.request)?;
         let image = self.image.variant(asked.variant)?;
         let folder = scratch::folder()?;
-        let mut command = Command::new(bench(self.images, self.core.name)?);
+        let mut command = Command::new(bench(self.images, &self.core.name)?);
         command.arg(&image).args(["--request", &asked.request.to_string()]);
         command.args(["--wait-states", asked.wait_states]);
         command.args(["--hertz", &asked.hertz.to_string(), "--seed", asked.seed]);
@@ -243,8 +220,7 @@ impl<'a> Asked<'a> {
         let value =
             |parameter: &Parameter| request.get(parameter.name).unwrap_or(parameter.default);
         let (asks_for_processes, rest) = processes::split(request)?;
-        let own = MICROCONTROLLER.own.iter();
-        let rest = own.fold(rest, |rest, parameter| rest.without(parameter.name));
+        let rest = OWN.iter().fold(rest, |rest, parameter| rest.without(parameter.name));
         let pins = value(&PINS) == "yes";
         let variant = match (pins, asks_for_processes) {
             (true, _) => Variant::Pins,
@@ -320,6 +296,13 @@ impl Identities {
 mod tests {
     use super::*;
     use crate::request::request;
+
+    #[test]
+    fn every_parameter_of_the_table_is_known() {
+        for core in &chronoscope_chips::Table::read().cores {
+            assert_eq!(parameters(core).count(), core.parameters.len(), "{}", core.name);
+        }
+    }
 
     #[test]
     fn what_is_the_board_s_is_taken_out() {

@@ -1,7 +1,7 @@
 //! The temporary folder into which a machine's instruments write. A folder that is missing, full or
 //! may not be written is an error of the set-up, and not of the target.
 
-use std::env;
+use std::{env, fmt};
 
 use anyhow::{Error, Result};
 
@@ -17,7 +17,7 @@ pub(super) fn folder() -> Result<Folder> {
 }
 
 /// The error of an instrument that could not write a file: [`SetUpFailed`], with the place.
-pub(super) fn remedied(error: &Error) -> Error {
+pub(super) fn remedied(error: &dyn fmt::Display) -> Error {
     let place = env::temp_dir();
     let why = format!(
         "{error:#}: recordings are kept in {} while they are made: free room there, or name another folder with TMPDIR",

@@ -221,7 +221,9 @@ pub fn csv_rows(analyses: &[Analysis]) -> String {
 /// The file formats that captures can be converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
+    /// A value change dump.
     Vcd,
+    /// sigrok's session file, `.sr`.
     Sigrok,
 }
 

@@ -12,6 +12,7 @@ use chronoscope_units::OneLine;
 /// A column: a row of `COLUMNS`.
 #[derive(Clone, Copy)]
 pub struct Column {
+    /// The name in the header.
     pub name: &'static str,
     value: Value,
 }

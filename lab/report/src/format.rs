@@ -31,6 +31,7 @@ pub struct Format<W: 'static> {
     /// The fewest repetitions of a case that the format's readers need. A run in this format has as
     /// many, unless the command line says how many.
     pub fewest: usize,
+    /// The function that writes the format.
     pub writer: W,
 }
 
@@ -43,8 +44,10 @@ pub trait Writer: Copy + Send + Sync + 'static {
 /// Formats of a run.
 pub type RunFormat = Format<RunWriter>;
 
+/// The writer of a run.
 #[derive(Clone, Copy)]
 pub enum RunWriter {
+    /// Shows one run.
     One(fn(&Run, &Screen) -> Result<String>),
     /// Shows one run, or several under their names.
     Several(fn(&[(String, &Run)]) -> String),
@@ -104,6 +107,7 @@ const CSV: RunWriter = RunWriter::One(|run, _| Ok(csv::render(run)));
 /// Formats of a run under the names of Google Benchmark's `--benchmark_format`.
 pub type BenchmarkFormat = Format<BenchmarkWriter>;
 
+/// The writer of a run under a name of Google Benchmark's.
 #[derive(Clone, Copy)]
 pub struct BenchmarkWriter(RunWriter);
 
@@ -124,8 +128,10 @@ impl From<BenchmarkFormat> for RunFormat {
 /// Formats of a comparison.
 pub type ComparisonFormat = Format<ComparisonWriter>;
 
+/// The writer of a comparison.
 #[derive(Clone, Copy)]
 pub enum ComparisonWriter {
+    /// Shows one comparison.
     One(fn(&Comparison, &Screen) -> Result<String>),
     /// Shows one comparison with the store's rows of earlier runs, or several comparisons with the
     /// same A.
@@ -151,6 +157,7 @@ impl Writer for ComparisonWriter {
 /// Formats of a timeline.
 pub type TraceFormat = Format<TraceWriter>;
 
+/// The writer of a timeline.
 #[derive(Clone, Copy)]
 pub struct TraceWriter {
     pub(super) write: fn(&mut Timeline<'_>, &mut dyn Write) -> io::Result<()>,
@@ -185,6 +192,7 @@ impl Writer for TraceWriter {
 /// Formats of the measurements of captures.
 pub type CaptureFormat = Format<CaptureWriter>;
 
+/// The writer of measurements of captures.
 #[derive(Clone, Copy)]
 pub struct CaptureWriter(pub fn(&[Analysis]) -> Result<String>);
 

@@ -8,6 +8,7 @@
 use super::outcomes::{Outcome, Outcomes};
 use chronoscope_run::Status;
 
+/// Renders the workflow commands of all verdicts that are no pass, below a summary.
 pub fn render(outcomes: &Outcomes) -> String {
     let summary =
         command("notice", &format!("chronoscope: {}", outcomes.name), &outcomes.summary());

@@ -7,6 +7,7 @@ use chronoscope_run::Run;
 /// Google Benchmark's minimum width of the name column, in characters.
 const MIN_NAME_WIDTH: usize = 10;
 
+/// Renders a run as the console output of Google Benchmark.
 pub fn render(run: &Run) -> String {
     let entries = benchmarks(run);
     let names =

@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 use super::outcomes::{Outcome, Outcomes};
 use chronoscope_run::Status;
 
+/// Renders a test suite for each experiment, as XML.
 pub fn render(outcomes: &Outcomes) -> String {
     let mut experiments: Vec<&str> = Vec::new();
     for outcome in &outcomes.all {

@@ -4,6 +4,7 @@
 //! results and never change them; measuring and judging happen below.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod answer;
 pub mod baseline;
@@ -34,11 +35,7 @@ pub mod timeline;
 pub mod vcd;
 
 #[cfg(test)]
-mod answer_test;
-#[cfg(test)]
-mod google_benchmark_test;
-#[cfg(test)]
-mod pages_test;
+mod tests;
 
 use std::{
     fs,

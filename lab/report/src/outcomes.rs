@@ -9,16 +9,20 @@ use chronoscope_units::{OneLine, show};
 pub struct Outcomes {
     /// The study's name, or the names of the two sides of a comparison.
     pub name: String,
+    /// The circumstances of the run; of B, for a comparison.
     pub context: Context,
+    /// All verdicts, in the order of the run.
     pub all: Vec<Outcome>,
 }
 
 /// A verdict with its name, reasons and figures.
 #[derive(Clone)]
 pub struct Outcome {
+    /// The experiment's name.
     pub experiment: String,
     /// Unique within the experiment: target and label, or case and series.
     pub name: String,
+    /// The status of the verdict.
     pub status: Status,
     /// The reasons of the status; empty for a pass.
     pub reasons: Vec<OneLine>,
@@ -79,6 +83,7 @@ impl Outcomes {
         }
     }
 
+    /// Counts the verdicts with this status.
     pub fn count(&self, status: Status) -> usize {
         self.all.iter().filter(|outcome| outcome.status == status).count()
     }

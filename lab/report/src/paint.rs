@@ -11,7 +11,9 @@ use chronoscope_run::{CaseResult, Status};
 /// How verdicts are printed: as plain words, or in colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
+    /// Without colours.
     Plain,
+    /// With the escape sequences of a terminal.
     Coloured,
 }
 

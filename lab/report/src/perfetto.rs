@@ -21,20 +21,28 @@ const SEQUENCE: u32 = 2;
 /// UUID of the first track, chosen not to collide with other writers' tracks in a merged trace.
 const FIRST_TRACK: u64 = 0x6368_726f_6e6f_0000;
 
+/// A packet: an event, a track, or the beginning of the stream.
 #[derive(Clone, PartialEq, Message)]
 pub struct TracePacket {
+    /// The time of the event in ns.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
+    /// The writer of the packet.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
+    /// The event, in a packet of an event.
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
+    /// Names that later packets refer to by number.
     #[prost(message, optional, tag = "12")]
     pub interned_data: Option<InternedData>,
+    /// The flags `INCREMENTAL_STATE_CLEARED` and `NEEDS_INCREMENTAL_STATE`.
     #[prost(uint32, optional, tag = "13")]
     pub sequence_flags: Option<u32>,
+    /// The track, in a packet of a track.
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
+    /// `true` in the first packet of a writer.
     #[prost(bool, optional, tag = "87")]
     pub first_packet_on_sequence: Option<bool>,
 }
@@ -44,73 +52,101 @@ const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// Value of [`TracePacket::sequence_flags`]: the packet refers to interned names.
 const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
+/// A row of the timeline.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackDescriptor {
+    /// The identity of the track.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
+    /// The name at the head of the row.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
+    /// The track under which this one is shown.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
+    /// A [`ChildOrdering`].
     #[prost(enumeration = "ChildOrdering", optional, tag = "11")]
     pub child_ordering: Option<i32>,
+    /// The sort key among the tracks with the same parent.
     #[prost(int32, optional, tag = "12")]
     pub sibling_order_rank: Option<i32>,
+    /// A sentence about the track.
     #[prost(string, optional, tag = "14")]
     pub description: Option<String>,
+    /// A [`SiblingMerge`].
     #[prost(enumeration = "SiblingMerge", optional, tag = "15")]
     pub sibling_merge_behavior: Option<i32>,
 }
 
+/// The order of a track's children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Enumeration)]
 #[repr(i32)]
 pub enum ChildOrdering {
+    /// By time or name, as the viewer chooses.
     Unknown = 0,
     /// Sorted by [`TrackDescriptor::sibling_order_rank`].
     Explicit = 3,
 }
 
+/// The treatment of tracks with the same name and parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Enumeration)]
 #[repr(i32)]
 pub enum SiblingMerge {
+    /// Merged, as the viewer chooses.
     Unspecified = 0,
     /// Tracks with the same name are not merged.
     None = 2,
 }
 
+/// An event of a track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
+    /// A [`Type`].
     #[prost(enumeration = "Type", optional, tag = "9")]
     pub r#type: Option<i32>,
+    /// The number of the name in [`InternedData`].
     #[prost(uint64, optional, tag = "10")]
     pub name_iid: Option<u64>,
+    /// The [`TrackDescriptor::uuid`] of the track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
+    /// The arrows that start at the event or pass through it.
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub flow_ids: Vec<u64>,
+    /// The arrows that end at the event.
     #[prost(fixed64, repeated, packed = "false", tag = "48")]
     pub terminating_flow_ids: Vec<u64>,
 }
 
+/// The effect of an event on its track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Enumeration)]
 #[repr(i32)]
 pub enum Type {
+    /// Not set.
     Unspecified = 0,
+    /// A slice begins.
     SliceBegin = 1,
+    /// The innermost open slice ends.
     SliceEnd = 2,
+    /// An instant.
     Instant = 3,
 }
 
+/// Names with their numbers.
 #[derive(Clone, PartialEq, Message)]
 pub struct InternedData {
+    /// The names of events.
     #[prost(message, repeated, tag = "2")]
     pub event_names: Vec<EventName>,
 }
 
+/// A name of events with its number.
 #[derive(Clone, PartialEq, Message)]
 pub struct EventName {
+    /// The number that events refer to.
     #[prost(uint64, optional, tag = "1")]
     pub iid: Option<u64>,
+    /// The text.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
 }

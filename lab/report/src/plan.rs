@@ -35,20 +35,26 @@ pub struct Plan {
 /// The length of a run that supports the claim.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Needed {
+    /// The number of misses among the samples.
     pub misses: u64,
+    /// The number of samples.
     pub samples: u64,
+    /// The length of the run in seconds.
     pub seconds: f64,
 }
 
 /// The length of a run without misses that supports the claim, given the bursts of a series.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct InBursts {
+    /// The case's label.
     pub case: OneLine,
+    /// The series' name.
     pub series: OneLine,
     /// The dispersion of rare samples; `None` if it is unknown.
     pub dispersion: Option<f64>,
     /// The number of independent samples that the run's samples are worth.
     pub effective: Option<f64>,
+    /// The interval of samples in µs.
     pub interval_us: u64,
     /// The length of a run without misses; `None` if the dispersion is unknown.
     pub needed: Option<Needed>,

@@ -19,6 +19,7 @@ const NARROWEST: usize = 40;
 /// The place that a text is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screen {
+    /// The colours of verdicts.
     pub paint: Paint,
     /// The width in characters: `COLUMNS`, or the terminal's width; `None` for a file or a pipe.
     pub columns: Option<usize>,

@@ -3,13 +3,16 @@
 /// The alignment of a column's cells.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
+    /// Blanks behind the text.
     Left,
+    /// Blanks before the text.
     Right,
 }
 
 /// The narrowest first column of a table that is too wide.
 const NARROWEST: usize = 8;
 
+/// A table under construction; its `Display` is the text.
 pub struct TextTable {
     columns: Vec<(&'static str, Side)>,
     rows: Vec<Row>,
@@ -22,14 +25,17 @@ enum Row {
 }
 
 impl TextTable {
+    /// Creates a table with these headers and no rows.
     pub fn new(columns: &[(&'static str, Side)]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
+    /// Adds a row of one cell for each column.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(Row::Cells(cells));
     }
 
+    /// Adds a line of text that spans all columns without widening them.
     pub fn line(&mut self, text: impl Into<String>) {
         self.rows.push(Row::Line(text.into()));
     }

@@ -27,7 +27,7 @@ mod series;
 mod statistic;
 mod target;
 #[cfg(test)]
-mod test;
+mod tests;
 mod upgrade;
 mod verdict;
 mod words;

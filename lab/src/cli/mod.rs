@@ -147,9 +147,13 @@ pub struct Run {
     /// Targets, as linux@host; with an image of your own NAME=IMAGE@MACHINE.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE", help_heading = WHAT)]
     pub target: Vec<String>,
-    /// A board on a serial line (serial:DEVICE[:BAUD]), with any kernel: short for --target board@
-    /// with this value.
-    #[arg(long, value_name = "serial:LINE", help_heading = WHAT)]
+    // In documentation, the brackets would be a link.
+    #[arg(
+        long,
+        value_name = "serial:LINE",
+        help_heading = WHAT,
+        help = "A board on a serial line (serial:DEVICE[:BAUD]), with any kernel: short for --target board@ with this value"
+    )]
     pub machine: Option<String>,
     /// Reserve, lock and use a board of labgrid's with this tag; repeat it for several tags;
     /// name=PLACE is a place by its name. The target is board@board:PLACE, and KERNEL@place in

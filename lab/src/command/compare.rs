@@ -36,7 +36,10 @@ use chronoscope_store::{Store, reference, reference::Reference};
 const REPEAT: usize = 10;
 
 /// The number of newest runs with the experiment whose figures a page of two runs shows.
-const HISTORY: u32 = 20;
+const SHOWN: u32 = 20;
+
+/// The number of newest stored runs that are searched for earlier runs of the same machine.
+const SEARCHED: u32 = 100;
 
 /// The largest number of earlier runs from which the scatter between runs is learned.
 const LEARNED: usize = 12;
@@ -202,7 +205,7 @@ pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
             .any(|run| (&run.context.date, run.context.seconds) == (&context.date, context.seconds))
     };
     let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
-    let rows = store.runs(None, HISTORY.saturating_mul(5))?;
+    let rows = store.runs(None, SEARCHED)?;
     let same = rows.iter().filter(|row| row.host == newest.context.host && !row.interrupted);
     let mut learned = 0;
     for row in same {
@@ -267,7 +270,7 @@ fn history(arguments: &cli::Compare, comparison: &Comparison) -> Result<Vec<Case
     let experiments: BTreeSet<&str> =
         comparison.lines.iter().map(|line| line.experiment.as_str()).collect();
     let rows: Vec<_> =
-        experiments.iter().map(|name| store.cases(name, None, HISTORY)).collect::<Result<_>>()?;
+        experiments.iter().map(|name| store.cases(name, None, SHOWN)).collect::<Result<_>>()?;
     Ok(rows.concat())
 }
 

@@ -32,11 +32,12 @@ pub mod order;
 pub mod resample;
 pub mod sequential;
 pub mod significance;
+pub mod slope;
 pub mod summary;
 pub mod tail;
 
 #[cfg(test)]
-mod compare_test;
+mod tests;
 
 pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
 pub use bursts::Bursts;
@@ -45,7 +46,6 @@ pub use decide::{FEWEST_REPETITIONS, Reason, Verdict};
 pub use notable::Notable;
 pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, median};
+pub use slope::{Slope, slope};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};
-pub use tail::{
-    MissRate, Slope, chance_of_new_maximum, samples_in_bursts, samples_to_claim, slope,
-};
+pub use tail::{MissRate, chance_of_new_maximum, samples_in_bursts, samples_to_claim};

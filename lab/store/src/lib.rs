@@ -22,7 +22,7 @@ mod schema;
 mod session;
 mod sqlite;
 #[cfg(test)]
-mod test;
+mod tests;
 
 use std::{
     cell::{RefCell, RefMut},

@@ -7,6 +7,7 @@ mod common;
 #[path = "../common/victim.rs"]
 mod victim;
 
+mod answers;
 mod cortex_m4;
 mod cortex_m4_code;
 mod full_folder;
@@ -19,6 +20,7 @@ mod p1;
 mod package;
 mod plugin;
 mod processes;
+mod registers;
 mod rtl;
 mod rv32;
 mod rv64;

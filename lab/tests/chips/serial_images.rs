@@ -9,6 +9,7 @@ use std::{
 
 use crate::board::Board;
 use crate::common::{builder, cases, chronoscope, run};
+use chronoscope_chips::Table;
 use serde_json::Value;
 
 /// Checks that figures, evidence and all other results are equal, however they were transmitted.
@@ -48,55 +49,14 @@ fn target_folder() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from)
 }
 
-/// QEMU's chips as the lab starts them.
-const CHIPS: [(&str, &str, &str, &[&str]); 3] = [
-    ("cortex-m4", "thumbv7em-none-eabihf", "qemu-system-arm", &["-machine", "netduinoplus2"]),
-    (
-        "rv32",
-        "riscv32imc-unknown-none-elf",
-        "qemu-system-riscv32",
-        &[
-            "-machine",
-            "virt",
-            "-bios",
-            "none",
-            "-cpu",
-            "rv32,a=off,f=off,d=off,h=off,s=off,u=off",
-            "-rtc",
-            "base=1970-01-01T00:00:00,clock=vm",
-        ],
-    ),
-    (
-        "rv64",
-        "riscv64imac-unknown-none-elf",
-        "qemu-system-riscv64",
-        &[
-            "-machine",
-            "virt",
-            "-bios",
-            "none",
-            "-cpu",
-            "rv64,f=off,d=off,h=off,sstc=off",
-            "-rtc",
-            "base=1970-01-01T00:00:00,clock=vm",
-        ],
-    ),
-];
-
-/// The chip with a kernel's image.
+/// The command that starts an image as the lab does. `profile` is its cargo profile.
 fn qemu(chip: &str, profile: &str, kernel: &str) -> Command {
-    let (_, triple, program, arguments) =
-        CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
-    let mut qemu = Command::new(program);
-    qemu.args(arguments).args([
-        "-icount",
-        "shift=0,sleep=off,align=off",
-        "-display",
-        "none",
-        "-monitor",
-        "none",
-    ]);
-    let image = format!("firmware/{triple}/{profile}/chronoscope-{kernel}");
+    let table = Table::read();
+    let chip = table.chip(chip).unwrap();
+    let mut qemu = Command::new(chip.program());
+    qemu.args(chip.arguments(None));
+    qemu.args(["-icount", "shift=0,sleep=off,align=off", "-display", "none", "-monitor", "none"]);
+    let image = format!("firmware/{}/{profile}/chronoscope-{kernel}", chip.triple);
     qemu.arg("-kernel").arg(target_folder().join(image)).stdin(Stdio::null());
     qemu
 }
@@ -109,11 +69,11 @@ struct Emulated {
 
 impl Emulated {
     fn new(chip: &str, kernel: &str) -> Self {
-        let (_, triple, ..) = CHIPS.into_iter().find(|(name, ..)| *name == chip).unwrap();
+        let triple = Table::read().chip(chip).unwrap().triple.clone();
         let mut build = builder();
         build.args([
             "firmware",
-            triple,
+            &triple,
             "build",
             "--locked",
             "--profile",

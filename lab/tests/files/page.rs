@@ -1,5 +1,5 @@
 //! The HTML page of a run and of a comparison: its path, and when it is written and deleted. Its
-//! content is tested in `lab/report/src/html/test.rs`.
+//! content is tested in `lab/report/src/html/tests/mod.rs`.
 
 use std::{fs, path::Path};
 

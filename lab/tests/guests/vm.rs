@@ -302,3 +302,19 @@ fn the_cache_is_listed_and_cleared() {
     cache(&["--clear"]).exits(0);
     assert!(!entry.exists());
 }
+
+/// Under load a task on PREEMPT_RT starts many times sooner at worst: the title says so by the worst
+/// start, and the median would not.
+#[test]
+fn the_title_compares_kernels_by_the_worst_start() {
+    let targets = "linux-none@vm,linux-rt@vm";
+    let run =
+        ["run", "period", "--target", targets, "--set", "load=none,mmap", "--set", "loops=100"];
+    let answer = chronoscope(&[&run[..], &["-q", "--no-store", "--repeat", "1"]].concat());
+    let screen = answer.exits(0).stdout.replace(['\u{a0}', '\u{202f}'], " ").replace('\n', " ");
+    let title = screen.split_once("A periodic task starts late by at most ").unwrap().1;
+    let (best, rest) = title.split_once(" in linux-rt, ").unwrap();
+    let number = |text: &str| text.replace(' ', "").parse::<f64>().unwrap();
+    let (worst, _) = rest.split_once(" instructions in linux-none").unwrap();
+    assert!(number(worst) > 10.0 * number(best), "{screen}");
+}

@@ -35,8 +35,7 @@ const PROGRAM: House = House {
 const REPORT: House = House {
     folder: "report/src",
     floors: &[
-        &["pages_test"],
-        &["answer_test", "google_benchmark_test"],
+        &["tests"],
         &["format"],
         &["comparison_text", "html"],
         &["answer"],
@@ -86,7 +85,7 @@ const MACHINE: House = House {
 const STORE: House = House {
     folder: "store/src",
     floors: &[
-        &["test"],
+        &["tests"],
         &["sqlite"],
         &["error", "insert", "postgres", "reference", "rows"],
         &["lib"],
@@ -100,7 +99,7 @@ const BASE: House = House {
 const CAPTURE: House = House {
     folder: "capture/src",
     floors: &[
-        &["capture_test", "resample_test"],
+        &["tests"],
         &["measure", "open"],
         &["capture", "meter"],
         &["resample", "saleae", "sigrok", "vcd"],
@@ -111,10 +110,10 @@ const CAPTURE: House = House {
 const STATISTICS: House = House {
     folder: "statistics/src",
     floors: &[
-        &["compare_test"],
+        &["tests"],
         &["compare", "notable"],
         &["alert", "between", "change", "decide", "needed", "sequential", "summary"],
-        &["order", "significance", "tail"],
+        &["order", "significance", "slope", "tail"],
         &["bursts"],
         &["gamma", "resample"],
         &["beta"],
@@ -124,7 +123,7 @@ const RUN: House = House { folder: "run/src", floors: &RUN_FLOORS };
 
 /// The floors of the run form. `lib` is the crate's root.
 const RUN_FLOORS: [&[&str]; 11] = [
-    &["test"],
+    &["tests"],
     &["upgrade"],
     &["interval", "judge", "lookup", "precision"],
     &["sample", "schema"],
@@ -552,6 +551,31 @@ fn modules_have_one_style() {
             files.iter().filter(|file| root.join(file).with_extension("").is_dir()).collect();
         assert!(odd.is_empty(), "{}: {odd:?} beside folders of their names", house.folder);
     }
+}
+
+/// Test code stands in modules called `tests`: in the file that it tests, or where it is long, in
+/// `tests.rs` or `tests/` of the module's folder.
+#[test]
+fn tests_have_one_style() {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let others = ["child/src", "trust/src", "units/src", "../xtask/src"].map(|end| lab.join(end));
+    let mut all = 0;
+    for root in LAB.iter().map(|house| house.root()).chain(others) {
+        let mut files = Vec::new();
+        sources(&root, &root, &mut files);
+        for file in files {
+            let text = fs::read_to_string(root.join(&file)).unwrap();
+            for (attribute, item) in text.lines().zip(text.lines().skip(1)) {
+                let words: Vec<&str> = item.split([' ', ';']).collect();
+                let name = words.iter().skip_while(|word| **word != "mod").nth(1);
+                if let ("#[cfg(test)]", Some(name)) = (attribute.trim(), name) {
+                    assert_eq!(*name, "tests", "{}", root.join(&file).display());
+                    all += 1;
+                }
+            }
+        }
+    }
+    assert!(all > 150, "the modules were found: {all}");
 }
 
 /// A name that the root passes on counts as its room's.

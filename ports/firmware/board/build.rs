@@ -1,23 +1,17 @@
-//! Selects the machine of the image by its target's name.
+//! Selects the chip's crate by the target's name: a row of the table of chips.
 
-use std::env;
+use std::{env, fs, path::PathBuf};
 
-/// The beginnings of targets' names, and the values of `cfg(machine)`.
-const MACHINES: [(&str, &str); 6] = [
-    ("thumbv7em", "cortex-m4"),
-    ("thumbv7m", "cortex-m4"),
-    ("thumbv6m", "cortex-m0"),
-    ("thumbv8m.main", "cortex-m33"),
-    ("riscv32", "rv32"),
-    ("riscv64", "rv64"),
-];
+use chronoscope_chips::Table;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let names: Vec<String> = MACHINES.iter().map(|(_, name)| format!("\"{name}\"")).collect();
-    println!("cargo::rustc-check-cfg=cfg(machine, values({}))", names.join(", "));
     let target = env::var("TARGET").expect("cargo sets it");
-    let machine = MACHINES.iter().find(|(start, _)| target.starts_with(start));
-    let (_, machine) = machine.expect("a target with a chip in ports/firmware/chips");
-    println!("cargo::rustc-cfg=machine=\"{machine}\"");
+    let table = Table::read();
+    let chip = table.with_images(&target);
+    let sources = chip.and_then(|chip| chip.sources.as_ref());
+    let name = sources.expect("a chip of machines.toml that has images").replace('-', "_");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("chip.rs"), format!("pub use chronoscope_{name}::*;\n"))
+        .expect("OUT_DIR is writable");
 }

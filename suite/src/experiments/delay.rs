@@ -41,11 +41,12 @@ use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks, drive, pin_of},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, Parameter, Reading, Spec, Values, WORST},
     trial::{Trial, name},
     wire::{Pin, Series},
 };
 
+/// The description of `delay`.
 pub static SPEC: Spec = Spec {
     name: "delay",
     summary: "how much longer than asked a delay takes, N tasks that wake at once",
@@ -311,7 +312,11 @@ fn report_with_phase<K: Kernel>(trial: &mut Trial<'_, K>, series: Series<'_>, ta
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["a delay ends {p50} late at the median, {max} at worst"],
+    question: "how late does a delay end at worst?",
+    compared: "a delay ends late by at most",
+    sentences: &[
+        "a delay ends {max} late at worst, {p99} at p99, {p50} at the median",
+        "a delay ends {max} late at worst, {p50} at the median",
+    ],
+    ..WORST
 };

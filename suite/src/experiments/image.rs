@@ -18,8 +18,9 @@
 //! - **Source**: the text of the peers' smallest images, beside which
 //!   `studies/microcontrollers.toml` sets it.
 
-use crate::spec::{Better, Figure, Reading, Spec};
+use crate::spec::{Figure, MEDIAN, Reading, Spec};
 
+/// The description of `image`.
 pub static SPEC: Spec = Spec {
     name: "image",
     summary: "bytes of the smallest image, and of a task",
@@ -36,10 +37,16 @@ pub static SPEC: Spec = Spec {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how many bytes does the smallest image take?",
+    compared: "the smallest image, flash",
+    typical: Figure::Of("text", "p50"),
+    worst: None,
+    also: &[("memory", Figure::Of("memory", "p50"))],
     sentences: &[
+        "the smallest image has {text p50} bytes of text and {memory p50} bytes of memory",
+        "the smallest image has {text max} bytes of text and {memory max} bytes of memory",
         "the smallest image has {p50} bytes of text",
         "the smallest image has {max} bytes of text",
     ],
+    ..MEDIAN
 };

@@ -32,7 +32,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::{
     kernel::{Clock, Kernel, Priority, ProcessorTime, Refusal, Tasks},
     mark::{Marks, Slot},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{Figure, MEDIAN, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::Series,
     work::{steps_in, work},
@@ -47,6 +47,7 @@ const IDLE: usize = 0;
 const ALONE: usize = 1;
 const TOGETHER: usize = 2;
 
+/// The description of `interference`.
 pub static SPEC: Spec = Spec {
     name: "interference",
     summary: "how much longer a short program takes beside one that works in the background",
@@ -279,10 +280,13 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, throughput: &Program<K>, latency:
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Named("latency stretched"),
-    better: Better::Less,
+    question: "how much longer does a program take beside another?",
+    compared: "a short program takes beside another, as a multiple",
+    typical: Figure::Named("latency stretched"),
+    worst: None,
     sentences: &[
         "a short program takes {latency stretched} times as long beside another as alone",
         "a program takes {p50} beside another",
     ],
+    ..MEDIAN
 };

@@ -24,7 +24,7 @@
 //! outside the task and waits while the kernel masks interrupts, so its maximum includes the
 //! longest masked stretch that the runs have met.
 //!
-//! With `tasks=N` or `handler=exempt` the interrupt comes amid the calls of other tasks ([`amid`]).
+//! With `tasks=N` or `handler=exempt` the interrupt comes amid the calls of other tasks (`amid`).
 //!
 //! With `handler=process` the handler is a driver in user mode, a process that the kernel's own handler
 //! wakes; the sample ends with its first instruction.
@@ -43,11 +43,12 @@ use super::firing::{Firing, INTERVAL, LEAD_US, PROOFS, SOURCE};
 use crate::{
     kernel::{Handler, Interrupts, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{Parameter, Reading, Spec, Values, WORST},
     trial::Trial,
     wire::{Pin, Series},
 };
 
+/// The description of `interrupt`.
 pub static SPEC: Spec = Spec {
     name: "interrupt",
     summary: "from an interrupt to its handler",
@@ -197,7 +198,8 @@ async fn interrupted<K: Interrupts>(
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["a handler starts {p50} after its interrupt, {max} at worst"],
+    question: "how long after its interrupt does a handler start at worst?",
+    compared: "a handler starts after its interrupt by at most",
+    sentences: &["a handler starts {max} after its interrupt at worst, {p50} at the median"],
+    ..WORST
 };

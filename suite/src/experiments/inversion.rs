@@ -54,7 +54,7 @@ use self::stage::{Actor, Point, Stage, Waits};
 use crate::{
     kernel::{Clock, Kernel, Mutexes, Priority, Protocol, Refusal, Tasks, switches_since},
     mark::Marks,
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{Figure, MEDIAN, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
     work::{steps_in, work},
@@ -68,6 +68,7 @@ const UNHELD: usize = 100;
 
 const HIGH: Priority = Priority::Urgent(3);
 
+/// The description of `inversion`.
 pub static SPEC: Spec = Spec {
     name: "inversion",
     summary: "how long an urgent task waits for a less urgent one's lock while a third hogs the \
@@ -303,7 +304,13 @@ fn report<T: Mutexes>(
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["an urgent task waits {p50} for a lock at the median, {max} at worst"],
+    question: "how long does an urgent task wait for a lock beside a hog?",
+    compared: "an urgent task waits for a lock beside a hog",
+    typical: Figure::Last("p50"),
+    worst: Some(Figure::Last("max")),
+    sentences: &[
+        "an urgent task waits {last p50} for a lock beside a hog, {p50} without; slope {slope}",
+        "an urgent task waits {last p50} for a lock beside a hog, {p50} without",
+    ],
+    ..MEDIAN
 };

@@ -22,8 +22,9 @@
 //! because fair schedulers favour tasks that have slept. `boost=yes`: the *client* gives the server
 //! its own class before it calls, an emulation of inheritance without the driver.
 
-use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
+use crate::spec::{MEDIAN, Parameter, Reading, Spec, Values};
 
+/// The description of `latency`.
 pub static SPEC: Spec = Spec {
     name: "latency",
     summary: "what a real-time and an ordinary caller wait for a server, and whether it takes \
@@ -121,7 +122,8 @@ pub static SPEC: Spec = Spec {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does a call through binder take?",
+    compared: "a call through binder takes",
     sentences: &["a call through binder takes {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

@@ -28,11 +28,12 @@ use core::{
 use crate::{
     kernel::{Clock, Kernel, Log, Priority, Refusal, Tasks},
     mark::{MEASURED, Marks, Slot},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
 
+/// The description of `log`.
 pub static SPEC: Spec = Spec {
     name: "log",
     summary: "one line of log in the kernel's usual way, beside one mark",
@@ -174,7 +175,8 @@ fn batch_of_reads<K: Kernel>(kernel: &K) {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "what does a line of the log cost its task?",
+    compared: "a line of the log costs its task",
     sentences: &["a line of the log costs its task {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

@@ -51,11 +51,12 @@ use self::timetable::{MARGIN, Timetable};
 use crate::{
     kernel::{Clock, Interrupts, Kernel, Priority, Refusal, Source, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{Figure, KIND, Parameter, Reading, Spec, Values, WORST},
     trial::Trial,
     wire::{Domain, Series},
 };
 
+/// The description of `masked`.
 pub static SPEC: Spec = Spec {
     name: "masked",
     summary: "the longest stretch with interrupts off, while tasks use the kernel",
@@ -358,10 +359,12 @@ where
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Bound("masked"),
-    better: Better::Less,
+    question: "how long are interrupts off at worst?",
+    compared: "interrupts stay off at most",
+    worst: Some(Figure::Named("masked")),
     sentences: &[
         "interrupts stay off for {masked} at most",
         "interrupts stay off for {max} at most",
     ],
+    ..WORST
 };

@@ -30,11 +30,12 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::{
     kernel::{Kernel, Messages, Priority, Reason, Refusal, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
 
+/// The description of `message`.
 pub static SPEC: Spec = Spec {
     name: "message",
     summary: "one 32-bit word from a task to a more urgent one",
@@ -271,7 +272,8 @@ async fn receiver<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how soon does a message reach a more urgent task?",
+    compared: "a message reaches a more urgent task in",
     sentences: &["a message reaches a more urgent task in {p50}, {max} at worst"],
+    ..MEDIAN
 };

@@ -22,8 +22,9 @@
 //! switches interrupts off, and so sees only the gaps that no interrupt of the kernel's explains;
 //! here the lab takes those apart afterwards, by the trace (`trace=yes`).
 
-use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
+use crate::spec::{Parameter, Reading, Spec, Values, WORST};
 
+/// The description of `noise`.
 pub static SPEC: Spec = Spec {
     name: "noise",
     summary: "the gaps in a loop that never waits: the time that others take from a processor",
@@ -82,7 +83,8 @@ pub static SPEC: Spec = Spec {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["others take the processor for {p50} at the median, {max} at worst"],
+    question: "how long is the processor taken away at worst?",
+    compared: "others take the processor for at most",
+    sentences: &["others take the processor for {max} at worst, {p50} at the median"],
+    ..WORST
 };

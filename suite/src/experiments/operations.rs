@@ -14,8 +14,9 @@
 //! - **Source**: tandem, whose goals the rows are; `studies/microcontrollers.toml` has limits for
 //!   them.
 
-use crate::spec::{Better, Figure, Parameter, Reading, Spec, Values};
+use crate::spec::{MEDIAN, Parameter, Reading, Spec, Values};
 
+/// The description of `operations`.
 pub static SPEC: Spec = Spec {
     name: "operations",
     summary: "a kernel's operations one by one, by a benchmark of its own",
@@ -38,7 +39,8 @@ pub static SPEC: Spec = Spec {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long do the kernel's own operations take?",
+    compared: "the kernel's operations take",
     sentences: &["the kernel's operations take {p50} at the median"],
+    ..MEDIAN
 };

@@ -33,11 +33,12 @@ use super::timing::{DueAlready, IDLE, Spinner, descending};
 use crate::{
     kernel::{Clock, Kernel, Refusal, Tasks, switches_since},
     mark::{Marks, Slot, drive, pin_of},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, Parameter, Reading, Spec, Values, WORST},
     trial::{Trial, name},
     wire::{Pin, Series},
 };
 
+/// The description of `period`.
 pub static SPEC: Spec = Spec {
     name: "period",
     summary: "how near its due time a periodic task starts, every due time counted",
@@ -275,10 +276,11 @@ impl<K: Kernel> Member<K> {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how late does a periodic task start at worst?",
+    compared: "a periodic task starts late by at most",
     sentences: &[
-        "a periodic task starts {p50} late at the median, {p99} at p99, {max} at worst",
-        "a periodic task starts {p50} late at the median, {max} at worst",
+        "a periodic task starts {max} late at worst, {p99} at p99, {p50} at the median",
+        "a periodic task starts {max} late at worst, {p50} at the median",
     ],
+    ..WORST
 };

@@ -42,11 +42,12 @@ use crate::{
     kernel::{Clock, Kernel, Messages, Priority, Reason, Refusal},
     mark::{self, Marks},
     signal::{Adc, MIDDLE},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, MEDIAN, Parameter, Reading, Spec, Values},
     trial::{Trial, name},
     wire::{Pin, Series},
 };
 
+/// The description of `pipeline`.
 pub static SPEC: Spec = Spec {
     name: "pipeline",
     summary: "1 kHz samples through a queue to an FFT, its result through a queue to a UART",
@@ -346,9 +347,10 @@ async fn sender<T: Messages>(pipeline: &'static Pipeline<T>) {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does a block of work take?",
+    compared: "a block of work takes",
     sentences: &["a block of work takes {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };
 
 #[cfg(test)]

@@ -27,11 +27,12 @@ use crate::{
     kernel::{Kernel, Priority, Reason, Refusal, Tasks},
     mark::{self, MEASURED, Marks},
     request::Request,
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
 
+/// The description of `spawn`.
 pub static SPEC: Spec = Spec {
     name: "spawn",
     summary: "create N empty tasks and see them end",
@@ -180,7 +181,8 @@ async fn creator<T: Tasks>(nursery: &'static Nursery<T::Kernel>) {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does it take to make and end a task?",
+    compared: "a task is made and ended in",
     sentences: &["a task is made and ended in {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

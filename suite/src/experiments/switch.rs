@@ -4,7 +4,7 @@
 //! task; with the others each gives the next one's semaphore and takes its own. Tasks at even
 //! places are of the pair's first kind, those at odd places of its second.
 //!
-//! With `primitive=native` the object is the kernel's own ([`Native`](crate::kernel::Native)) in
+//! With `primitive=native` the object is the kernel's own ([`Native`]) in
 //! place of the semaphore; all else is the same.
 //!
 //! - **Start**: the running task's mark, immediately before it yields or gives.
@@ -33,11 +33,12 @@ use super::waking::{Common, Own, Waking};
 use crate::{
     kernel::{Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{Pin, Series},
 };
 
+/// The description of `switch`.
 pub static SPEC: Spec = Spec {
     name: "switch",
     summary: "from one task to the next, N tasks in a ring",
@@ -273,10 +274,11 @@ impl<K: Kernel, O: 'static> Ring<K, O> {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does a switch take?",
+    compared: "a switch takes",
     sentences: &[
         "a switch takes {p50} at the median, {p99} at p99, {max} at worst",
         "a switch takes {p50} at the median, {max} at worst",
     ],
+    ..MEDIAN
 };

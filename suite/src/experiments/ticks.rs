@@ -64,11 +64,12 @@ use crate::{
     kernel::{Clock, Kernel, Priority, Reason, Refusal, Tasks, switches_since},
     mark::{self, MEASURED, Marks},
     request::Request,
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{MEDIAN, Parameter, Reading, Spec, Values},
     trial::Trial,
     wire::{self, Series, Unit},
 };
 
+/// The description of `ticks`.
 pub static SPEC: Spec = Spec {
     name: "ticks",
     summary: "how long an executor takes to run N empty tasks, in one address space or across two",
@@ -421,7 +422,8 @@ fn send<K: Kernel>(trial: &mut Trial<'_, K>, marks: &Runs<K>) {
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does an executor take to run its empty tasks?",
+    compared: "the executor runs its empty tasks in",
     sentences: &["the executor runs its empty tasks in {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

@@ -76,6 +76,10 @@ pub struct DueAlready<K: Kernel> {
 }
 
 impl<K: Kernel> DueAlready<K> {
+    /// Allocates the marks of 200 delays.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the arena is full.
     pub fn new(trial: &Trial<'_, K>) -> Result<Self, Refusal> {
         const ROUNDS: usize = 200;
         Ok(Self {
@@ -84,6 +88,7 @@ impl<K: Kernel> DueAlready<K> {
         })
     }
 
+    /// Runs all delays in a task of the kind `T`, the calling one.
     pub async fn run<T: Tasks<Kernel = K>>(&self, kernel: &'static K) {
         for place in 0..self.starts.len() {
             let now = kernel.now();

@@ -34,7 +34,7 @@ use crate::{
         Transport,
     },
     mark::{Marks, Slot},
-    spec::{Better, Figure, Parameter, Reading, Spec, Values},
+    spec::{MEDIAN, Parameter, Reading, Spec, Values},
     task::block_on,
     trial::{Trial, name},
     wire::Series,
@@ -43,6 +43,7 @@ use crate::{
 /// The maximum length of a message, in bytes: more than some transports accept.
 const LARGEST: u64 = 1 << 20;
 
+/// The description of `transaction`.
 pub static SPEC: Spec = Spec {
     name: "transaction",
     summary: "a call that carries bytes to a server in another task, and brings them back",
@@ -514,7 +515,8 @@ fn report<K: Kernel, W: Transport>(
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
+    question: "how long does a call to another process take?",
+    compared: "a call to another process takes",
     sentences: &["a call to another process takes {p50} at the median, {max} at worst"],
+    ..MEDIAN
 };

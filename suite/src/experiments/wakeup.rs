@@ -16,7 +16,7 @@
 //! - **Source**: P5.isr.
 //!
 //! With `primitive=native` the handler wakes the task by the kernel's own object
-//! ([`Native`](crate::kernel::Native)) in place of the semaphore; all else is the same.
+//! ([`Native`]) in place of the semaphore; all else is the same.
 //!
 //! Where handlers are drivers in user mode, the mark is the driver's: the sample holds its give, its
 //! next wait, and the switch from its process to the waiting one.
@@ -34,11 +34,12 @@ use super::{
 use crate::{
     kernel::{Handler, Interrupts, Kernel, Native, Priority, Refusal, Tasks, switches_since},
     mark::{MEASURED, Marks},
-    spec::{Better, Figure, KIND, Parameter, Reading, Spec, Values},
+    spec::{KIND, Parameter, Reading, Spec, Values, WORST},
     trial::Trial,
     wire::{Pin, Series},
 };
 
+/// The description of `wakeup`.
 pub static SPEC: Spec = Spec {
     name: "wakeup",
     summary: "from an interrupt's handler to the task that it wakes",
@@ -214,7 +215,8 @@ where
 
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
-    figure: Figure::Median,
-    better: Better::Less,
-    sentences: &["a task runs {p50} after the handler that wakes it, {max} at worst"],
+    question: "how long after its handler does a task run at worst?",
+    compared: "a task runs after its handler by at most",
+    sentences: &["a task runs {max} after the handler that wakes it at worst, {p50} at the median"],
+    ..WORST
 };

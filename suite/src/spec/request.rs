@@ -46,10 +46,12 @@ impl<'a> Request<'a> {
         Ok(Self { spec, text, vary })
     }
 
+    /// The experiment.
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
 
+    /// The text of the request: the experiment's name and the parameters.
     pub fn text(&self) -> &'a str {
         self.text
     }

@@ -1,4 +1,4 @@
-//! The parts of a kernel's and a chip's manifest that define the images.
+//! The parts of a kernel's manifest that define the images.
 
 use std::{
     collections::BTreeMap,
@@ -44,25 +44,13 @@ pub struct Program {
     pub name: String,
 }
 
-/// A folder of `ports/firmware/chips`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Chip {
-    pub triple: String,
-    /// The machines that run images for this chip.
-    pub machines: Vec<String>,
-    /// The variants of images that the chip does not have.
-    #[serde(default)]
-    pub without: Vec<String>,
-}
-
 /// A folder of `ports/firmware/kernels`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
     /// The kind of task that is measured unless another is asked for.
     pub kind: String,
-    /// The folders in `chips` that the port has been written for.
+    /// The names of the chips that the port has been written for.
     pub chips: Vec<String>,
     /// The language of the kernel's source.
     #[serde(default)]
@@ -74,9 +62,25 @@ pub struct Kernel {
     pub operations: Option<Operations>,
     /// The machines of these chips on which the port has been run. Absent: all of them.
     pub only: Option<Vec<String>>,
+    /// Further kernels of the package, by their names in targets.
+    #[serde(default)]
+    pub kernels: BTreeMap<String, Further>,
     /// Machines that need another image than the other machines of their chip.
     #[serde(default)]
     pub machines: BTreeMap<String, Exception>,
+}
+
+/// A kernel that differs from the package's own in features alone.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Further {
+    /// The additional features of the kernel's images.
+    pub features: Vec<String>,
+    /// The machines on which it has been run.
+    pub only: Vec<String>,
+    /// The variants of its image besides the plain one.
+    #[serde(default)]
+    pub variants: Vec<String>,
 }
 
 /// A benchmark that the kernel's developers wrote.

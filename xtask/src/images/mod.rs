@@ -1,7 +1,7 @@
 //! The images of microcontrollers, and the index of images that the lab reads.
 //!
-//! Each folder in `ports/firmware/kernels` is a kernel, and each in `…/chips` a chip: the metadata of
-//! their manifests has everything for the index. `docs/adding.md` lists the keys.
+//! Each folder in `ports/firmware/kernels` is a kernel, whose manifest has the keys that
+//! `docs/adding.md` lists. The table of chips has the rest.
 
 mod index;
 mod manifest;
@@ -17,7 +17,7 @@ use self::{
     index::{ImageRow, Index, LockedFolder},
     manifest::Language,
     plan::Plan,
-    tool::{TOOLS, Tool},
+    tool::Tool,
 };
 use crate::{
     command, firmware, packages,
@@ -43,8 +43,8 @@ pub fn run(arguments: &[&str]) -> Result<()> {
             build(plan.with_context(|| format!("there is no image {variant} of {target}"))?)
         }
         ["build", name] => {
-            let tool = TOOLS.iter().find(|tool| tool.name == name);
-            build_tool(tool.with_context(|| format!("there is no tool {name}"))?)
+            let tool = tool::all().into_iter().find(|tool| tool.name == name);
+            build_tool(&tool.with_context(|| format!("there is no tool {name}"))?)
         }
         ["install", folder, ref targets @ ..] => install(Path::new(folder), targets),
         _ => bail!("usage: cargo xtask {USAGE}"),
@@ -61,7 +61,8 @@ fn write_index(plans: &[Plan]) -> Result<()> {
     let locked = LockedFolder::open(&target()?.join("firmware"))?;
     let options = options()?;
     let rows = plans.iter().map(|plan| row(plan, &options));
-    let tools = TOOLS.iter().map(|tool| tool.row(beside(tool)));
+    let tools = tool::all();
+    let tools = tools.iter().map(|tool| tool.row(beside(tool)));
     let builder = index::builder(locked.folder())?;
     let mut index = Index::new(Some(builder), rows.collect(), tools.collect());
     index.renew(locked.folder(), |_| true)?;
@@ -112,20 +113,26 @@ fn list(plans: &[Plan]) {
     packages.iter().for_each(|(triple, package)| println!("{triple} {package}"));
 }
 
-/// The packages that consist of images for a chip.
+/// The packages that consist of images for a chip, each with the features of a kernel, separated by
+/// commas.
 ///
 /// # Errors
-/// A manifest of a kernel or a chip cannot be read.
-pub fn packages(triple: &str) -> Result<BTreeSet<String>> {
+/// A manifest of a kernel cannot be read.
+pub fn packages(triple: &str) -> Result<BTreeSet<(String, String)>> {
     let plans = plans()?;
     let here = plans.into_iter().filter(|plan| plan.row.triple == triple && plan.only.is_none());
-    Ok(here.flat_map(|plan| [Some(plan.package), plan.program]).flatten().collect())
+    let packages = here.filter(|plan| plan.profile == "release").flat_map(|plan| {
+        let is_further = plan.row.path.starts_with(&plan.row.kernel);
+        let features = if is_further { plan.features.join(",") } else { String::new() };
+        [Some((plan.package, features)), plan.program.map(|program| (program, String::new()))]
+    });
+    Ok(packages.flatten().collect())
 }
 
 /// The targets that have an image, as `kernel@machine`.
 ///
 /// # Errors
-/// A manifest of a kernel or a chip cannot be read.
+/// A manifest of a kernel cannot be read.
 #[cfg(test)]
 pub fn targets() -> Result<BTreeSet<String>> {
     Ok(plans()?.into_iter().map(|plan| plan.row.target).collect())
@@ -148,7 +155,7 @@ fn build_tool(tool: &Tool) -> Result<()> {
 /// Runs cargo for an image. Cargo decides whether there is anything to do.
 fn compile(plan: &Plan, target: &Path) -> Result<()> {
     if plan.language == Language::C {
-        let compiler = firmware::c_compiler(&plan.row.triple);
+        let compiler = firmware::c_compiler(&plan.row.triple)?;
         packages::need(&[compiler], compiler)?;
     }
     let cargo = |package: &str| -> Result<Command> {
@@ -204,8 +211,8 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
     }
     for tool in tool::needed_by(&machines) {
         tool.build(&target)?;
-        copy(&target.join(tool.file), &folder.join(tool.file))?;
-        index.tools.push(tool.row(tool.file.to_owned()));
+        copy(&target.join(&tool.file), &folder.join(&tool.file))?;
+        index.tools.push(tool.row(tool.file.clone()));
     }
     index.renew(folder, |_| true)?;
     locked.write(&index)

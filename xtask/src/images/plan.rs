@@ -1,15 +1,13 @@
-//! All images that the folders of kernels and chips call for, and how cargo builds each.
+//! All images that the folders of kernels call for, and how cargo builds each.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use chronoscope_chips::{Chip, Table};
 
 use super::{
     index::ImageRow,
-    manifest::{self, Chip, Exception, Kernel, Language, Manifest, Processes, Smallest},
+    manifest::{self, Exception, Further, Kernel, Language, Manifest, Processes, Smallest},
 };
 
 /// One image, and cargo's options for it.
@@ -37,27 +35,26 @@ const VARIANTS: [&str; 2] = ["traced", "pins"];
 /// The images of the workspace `firmware`, by kernel, chip and machine.
 ///
 /// # Errors
-/// A manifest cannot be read, or names a chip without a folder.
+/// A manifest cannot be read, or names a chip that the table does not have.
 pub fn all(firmware: &Path) -> Result<Vec<Plan>> {
-    let chips = manifest::packages(&firmware.join("chips"))?
-        .into_iter()
-        .map(|(name, folder)| Ok((name, manifest::read(&folder)?.package.metadata.chronoscope)))
-        .collect::<Result<BTreeMap<String, Chip>>>()?;
+    let table = Table::read();
     let mut plans = Vec::new();
     for (name, folder) in manifest::packages(&firmware.join("kernels"))? {
         let port = manifest::read::<Kernel>(&folder)?;
         let smallest = manifest::read_if_present(&folder.join("smallest"))?;
         let processes = manifest::read_if_present(&folder.join("processes"))?;
         for chip in &port.metadata().chips {
-            let known = chips.get(chip).with_context(|| {
-                format!("{}: there is no folder chips/{chip}", folder.display())
+            let chip = table.chip(chip).with_context(|| {
+                format!("{}: the table of chips has no {chip}", folder.display())
             })?;
             let only = port.metadata().only.as_ref();
-            let is_run = |machine: &&String| only.is_none_or(|only| only.contains(machine));
-            for machine in known.machines.iter().filter(is_run) {
-                let place =
-                    Place { kernel: &name, folder: &folder, port: &port, chip, known, machine };
+            let is_run = |machine: &&str| only.is_none_or(|only| has(only, machine));
+            for machine in table.machines(chip).filter(is_run) {
+                let place = Place { kernel: &name, folder: &folder, port: &port, chip, machine };
                 plans.extend(place.variants());
+                for (name, further) in &port.metadata().kernels {
+                    plans.extend(place.further(name, further));
+                }
                 plans.extend(place.operations());
                 plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest)));
                 plans.extend(processes.iter().filter_map(|image| place.processes(image)));
@@ -73,8 +70,7 @@ struct Place<'a> {
     /// The folder of the kernel's port.
     folder: &'a Path,
     port: &'a Manifest<Kernel>,
-    chip: &'a str,
-    known: &'a Chip,
+    chip: &'a Chip,
     machine: &'a str,
 }
 
@@ -85,7 +81,7 @@ impl Place<'_> {
         let exception = self.port.metadata().machines.get(self.machine).unwrap_or(&none).clone();
         let is_here = |variant: &&str| {
             self.port.features.contains_key(*variant)
-                && !self.known.without.iter().any(|missing| missing == variant)
+                && (*variant != "pins" || self.chip.pins.is_some())
         };
         let variants = VARIANTS.into_iter().filter(is_here);
         ["plain"].into_iter().chain(variants).map(move |variant| {
@@ -93,7 +89,7 @@ impl Place<'_> {
             let mut plan = self.plan(variant, package, package);
             let own = (variant != "plain").then(|| variant.to_owned());
             plan.profile = if variant == "plain" { "release" } else { variant };
-            plan.row.path = format!("{}/{}/{package}", self.known.triple, plan.profile);
+            plan.row.path = format!("{}/{}/{package}", self.chip.triple, plan.profile);
             plan.row.remark = exception.remark.clone();
             if !exception.features.is_empty() {
                 let inside = exception.features.join("-");
@@ -105,9 +101,27 @@ impl Place<'_> {
         })
     }
 
+    /// The images of a kernel that differs in features. They have a build folder of its name.
+    fn further(&self, kernel: &str, further: &Further) -> Vec<Plan> {
+        if !has(&further.only, self.machine) {
+            return Vec::new();
+        }
+        let known =
+            |plan: &Plan| plan.row.variant == "plain" || has(&further.variants, &plan.row.variant);
+        let mut plans: Vec<Plan> = self.variants().filter(known).collect();
+        for plan in &mut plans {
+            plan.row.target = format!("{kernel}@{}", self.machine);
+            plan.row.kernel = kernel.to_owned();
+            plan.row.path = format!("{kernel}/firmware/{}", plan.row.path);
+            plan.folder = format!("firmware/{kernel}");
+            plan.features.splice(0..0, further.features.iter().cloned());
+        }
+        plans
+    }
+
     /// The smallest images, which only the chip's own machine runs.
     fn smallest(&self, smallest: &Manifest<Smallest>) -> impl Iterator<Item = Plan> {
-        let is_here = self.machine == self.chip && has(&smallest.metadata().chips, self.chip);
+        let is_here = self.is_on_the_chip(&smallest.metadata().chips);
         smallest.programs.iter().filter(move |_| is_here).map(|program| {
             let tasks = program.name.rsplit_once('-').map_or("", |(_, tasks)| tasks);
             self.plan(&format!("smallest-{tasks}"), &smallest.package.name, &program.name)
@@ -117,9 +131,8 @@ impl Place<'_> {
     /// The builds of the kernel's own benchmark, which only the chip's own machine runs. Each has a
     /// build folder of its own, since others build the program with other features.
     fn operations(&self) -> impl Iterator<Item = Plan> {
-        let is_here = |chips: &[String]| self.machine == self.chip && has(chips, self.chip);
         let operations = self.port.metadata().operations.iter();
-        operations.filter(move |one| is_here(&one.chips)).flat_map(|one| {
+        operations.filter(|one| self.is_on_the_chip(&one.chips)).flat_map(|one| {
             one.builds.iter().map(|(variant, features)| {
                 let mut plan = self.plan(variant, &one.package, &one.program);
                 plan.row.path = format!("{variant}/firmware/{}", plan.row.path);
@@ -135,21 +148,26 @@ impl Place<'_> {
     fn processes(&self, image: &Manifest<Processes>) -> Option<Plan> {
         let Processes { chips, program } = image.metadata();
         let package = &image.package.name;
-        has(chips, self.chip).then(|| Plan {
+        has(chips, &self.chip.name).then(|| Plan {
             program: Some(program.clone()),
             ..self.plan("processes", package, package)
         })
     }
 
+    /// Returns whether the machine is the chip itself, and one of `chips`.
+    fn is_on_the_chip(&self, chips: &[String]) -> bool {
+        self.machine == self.chip.name && has(chips, &self.chip.name)
+    }
+
     /// A program of a package, without features, in the profile `release`.
     fn plan(&self, variant: &str, package: &str, program: &str) -> Plan {
         let Kernel { kind, language, licence, .. } = self.port.metadata();
-        let triple = &self.known.triple;
+        let triple = &self.chip.triple;
         Plan {
             row: ImageRow {
                 target: format!("{}@{}", self.kernel, self.machine),
                 kernel: self.kernel.to_owned(),
-                chip: self.chip.to_owned(),
+                chip: self.chip.name.clone(),
                 triple: triple.clone(),
                 kind: kind.clone(),
                 variant: variant.to_owned(),
@@ -172,4 +190,28 @@ impl Place<'_> {
 
 fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|one| one == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::root;
+
+    #[test]
+    fn kernels_that_differ_in_features_have_images_in_folders_of_their_own() {
+        let plans = all(&root().join("ports/firmware")).unwrap();
+        let of = |kernel: &str| plans.iter().filter(|plan| plan.row.kernel == kernel).collect();
+        let basepri: Vec<&Plan> = of("tandem-basepri");
+        let variants: Vec<&str> = basepri.iter().map(|plan| &*plan.row.variant).collect();
+        assert_eq!(variants, ["plain", "traced"]);
+        for plan in basepri {
+            assert_eq!(plan.row.target, "tandem-basepri@cortex-m4");
+            assert!(plan.row.path.starts_with("tandem-basepri/firmware/"), "{}", plan.row.path);
+            assert_eq!(plan.features[0], "basepri");
+            assert!(plan.licence.is_none());
+        }
+        let checked: Vec<&Plan> = of("freertos-checked");
+        assert_eq!(checked.len(), 1);
+        assert!(checked[0].licence.is_some() && checked[0].language == Language::C);
+    }
 }

@@ -4,50 +4,49 @@
 use std::{collections::BTreeSet, env, path::Path, process::Command};
 
 use anyhow::{Context, Result};
+use chronoscope_chips::Table;
 
 use super::index::ToolRow;
 use crate::command;
 
 /// A tool, and how it is built.
 pub struct Tool {
-    pub name: &'static str,
+    pub name: String,
     /// The machines that need it.
-    machines: &'static [&'static str],
+    machines: Vec<String>,
     /// The arguments with which this program builds it.
-    build: &'static [&'static str],
+    build: Vec<String>,
     /// The file's path relative to the build folder.
-    pub file: &'static str,
+    pub file: String,
 }
 
-/// The simulated board with a core.
-macro_rules! board {
-    ($core:literal) => {
-        Tool {
-            name: $core,
-            machines: &[$core],
-            build: &["bench", $core, "build"],
-            file: concat!("bench/", $core, "/release/chronoscope-bench"),
-        }
+/// The tools: QEMU's plugin, and the simulated boards, each with the name of its core.
+pub fn all() -> Vec<Tool> {
+    let table = Table::read();
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    let plugin = Tool {
+        name: "qemu-plugin".to_owned(),
+        machines: table
+            .targets()
+            .filter(|chip| chip.pins.is_some())
+            .map(|chip| chip.name.clone())
+            .collect(),
+        build: words("plugin build --release --locked"),
+        file: "qemu-plugin/release/libchronoscope_qemu_plugin.so".to_owned(),
     };
+    let board = |core: &chronoscope_chips::Core| Tool {
+        name: core.name.clone(),
+        machines: vec![core.name.clone()],
+        build: words(&format!("bench {} build", core.name)),
+        file: format!("bench/{}/release/chronoscope-bench", core.name),
+    };
+    [plugin].into_iter().chain(table.cores.iter().map(board)).collect()
 }
-
-/// The tools. A simulated board has the name of its core.
-pub static TOOLS: [Tool; 5] = [
-    Tool {
-        name: "qemu-plugin",
-        machines: &["cortex-m3", "cortex-m4", "rv32"],
-        build: &["plugin", "build", "--release", "--locked"],
-        file: "qemu-plugin/release/libchronoscope_qemu_plugin.so",
-    },
-    board!("ibex"),
-    board!("ibex-wb"),
-    board!("cv32e40p"),
-    board!("cva6"),
-];
 
 /// The tools that these machines need.
-pub fn needed_by(machines: &BTreeSet<&str>) -> impl Iterator<Item = &'static Tool> {
-    TOOLS.iter().filter(|tool| tool.machines.iter().any(|name| machines.contains(name)))
+pub fn needed_by(machines: &BTreeSet<&str>) -> impl Iterator<Item = Tool> {
+    let is_needed = |tool: &Tool| tool.machines.iter().any(|name| machines.contains(&**name));
+    all().into_iter().filter(is_needed)
 }
 
 impl Tool {
@@ -55,7 +54,7 @@ impl Tool {
     /// is anything to do.
     pub fn build(&self, target: &Path) -> Result<()> {
         let mut builder = Command::new(env::current_exe()?);
-        builder.args(self.build).env("CARGO_TARGET_DIR", target);
+        builder.args(&self.build).env("CARGO_TARGET_DIR", target);
         command::run(&mut builder).with_context(|| {
             format!("{} could not be built: cargo xtask {}", self.name, self.build.join(" "))
         })
@@ -63,6 +62,6 @@ impl Tool {
 
     /// The tool's row in an index, to which `path` is relative.
     pub fn row(&self, path: String) -> ToolRow {
-        ToolRow { name: self.name.to_owned(), path, sha256: None }
+        ToolRow { name: self.name.clone(), path, sha256: None }
     }
 }

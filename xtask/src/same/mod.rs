@@ -60,7 +60,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let sets = list::select(options.is_quick, &options.filters)?;
     let base = match &options.checkout {
-        Some(folder) => Revision::checked_out(options.base, folder)?,
+        Some(folder) => Revision::from_checkout(options.base, folder)?,
         None => Revision::check_out(options.base)?,
     };
     let revisions = [base, Revision::working_tree()?];

@@ -64,7 +64,7 @@ impl Revision {
     ///
     /// # Errors
     /// The folder has another commit, or changed files.
-    pub fn checked_out(commit: &str, folder: &Path) -> Result<Self> {
+    pub fn from_checkout(commit: &str, folder: &Path) -> Result<Self> {
         let folder = std::path::absolute(folder)?;
         let commit = git(root(), &["rev-parse", "--verify", &format!("{commit}^{{commit}}")])?;
         let path = folder.display();

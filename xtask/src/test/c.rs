@@ -73,8 +73,8 @@ const MISUSE: [(&str, &str); 22] = [
 /// Builds and runs every example, and prints their output.
 pub fn run() -> Result<()> {
     packages::need(&[COMPILER], COMPILER)?;
-    let chip = Chip::find(CHIP)?;
-    let mut cargo = firmware::cargo(chip.triple, "build", &target()?)?;
+    let chip = &Chip::find(CHIP)?;
+    let mut cargo = firmware::cargo(&chip.row.triple, "build", &target()?)?;
     cargo.args(["--release", "--locked", "--package", "tandem-c", "--features", "spin"]);
     command::run(&mut cargo).context("tandem's library for C does not build")?;
     for (example, text) in EXAMPLES {
@@ -122,7 +122,7 @@ fn check_costs(output: &str, page: &str) -> Result<()> {
 
 /// Compiles an example. Returns the name of the image in the chip's folder.
 fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
-    let folder = target()?.join("firmware").join(chip.triple);
+    let folder = target()?.join("firmware").join(&chip.row.triple);
     fs::create_dir_all(folder.join("c"))?;
     let image = format!("c/{example}");
     let c = root().join("tandem/c");

@@ -36,9 +36,8 @@ pub fn soak_twice(chip: &Chip) -> Result<()> {
 /// # Errors
 /// The emulator does not start.
 pub fn emulate(chip: &Chip, image: &str) -> Result<(ExitStatus, String)> {
-    let words: Vec<&str> = chip.emulator().collect();
-    let mut emulator = command::limited(15, words[0]);
-    emulator.args(&words[1..]);
+    let mut emulator = command::limited(15, chip.row.program());
+    emulator.args(chip.emulator());
     emulator.args(["-nographic", "-monitor", "none", "-kernel"]).arg(chip.image(image)?);
     emulator.stdin(Stdio::null());
     let output = emulator.output().context("cannot start the emulator")?;

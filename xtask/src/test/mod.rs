@@ -83,17 +83,17 @@ pub fn step(arguments: &[&str]) -> Result<()> {
         ["chip", name, command, features, ref arguments @ ..] => {
             Chip::find(name)?.cargo(command, features, arguments)
         }
-        ["emulate", chip, image] => emulate::run(Chip::find(chip)?, image, true, "").map(drop),
+        ["emulate", chip, image] => emulate::run(&Chip::find(chip)?, image, true, "").map(drop),
         ["emulate", chip, image, "fails", "with", ref message @ ..] => {
-            emulate::run(Chip::find(chip)?, image, false, &message.join(" ")).map(drop)
+            emulate::run(&Chip::find(chip)?, image, false, &message.join(" ")).map(drop)
         }
-        ["soak-twice", chip] => emulate::soak_twice(Chip::find(chip)?),
+        ["soak-twice", chip] => emulate::soak_twice(&Chip::find(chip)?),
         ["c"] => c::run(),
         ["kit"] => kit::run(),
         ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
-        ["costs", chip] => costs::run(Chip::find(chip)?),
-        ["sizes", chip] => emulate::sizes(Chip::find(chip)?),
+        ["costs", chip] => costs::run(&Chip::find(chip)?),
+        ["sizes", chip] => emulate::sizes(&Chip::find(chip)?),
         _ => bail!("usage: cargo xtask {STEP_USAGE}"),
     }
 }

@@ -60,10 +60,12 @@ pub fn run(steps: &[Step], folder: &Path) -> Result<Vec<EndedStep>> {
     let (sender, receiver) = channel();
     thread::scope(|scope| {
         loop {
-            for (index, outcome) in advance(steps, &order, &mut states, cores) {
-                match outcome {
-                    None => start(scope, &steps[index], index, folder, &target, sender.clone()),
-                    Some(outcome) => done.push(EndedStep {
+            for index in advance(steps, &order, &mut states, cores) {
+                match states[index] {
+                    State::Waiting | State::Running => {
+                        start(scope, &steps[index], index, folder, &target, sender.clone());
+                    }
+                    State::Ended(outcome) => done.push(EndedStep {
                         name: steps[index].name.clone(),
                         outcome,
                         spent: TimeSpent::default(),
@@ -116,40 +118,30 @@ fn order(steps: &[Step]) -> Vec<usize> {
     order
 }
 
-/// Returns the steps whose state changes now, and updates their states: a step that begins, with
-/// `None`, or a step that is not run, with its outcome.
-fn advance(
-    steps: &[Step],
-    order: &[usize],
-    states: &mut [State],
-    cores: usize,
-) -> Vec<(usize, Option<Outcome>)> {
-    let mut changes = Vec::new();
+/// Updates the states of the steps that begin now, or that can never begin, and returns the indices
+/// of these steps.
+fn advance(steps: &[Step], order: &[usize], states: &mut [State], cores: usize) -> Vec<usize> {
+    let mut changed = Vec::new();
     loop {
-        let next = order.iter().find_map(|&index| {
-            let waits = matches!(states[index], State::Waiting);
-            waits.then(|| readiness(index, steps, states, cores)).flatten().map(|new| (index, new))
+        let next = order.iter().find_map(|&index| match states[index] {
+            State::Waiting => Some((index, next_state(index, steps, states, cores)?)),
+            State::Running | State::Ended(_) => None,
         });
-        let Some((index, outcome)) = next else { return changes };
-        states[index] = outcome.map_or(State::Running, State::Ended);
-        changes.push((index, outcome));
+        let Some((index, state)) = next else { return changed };
+        states[index] = state;
+        changed.push(index);
     }
 }
 
-/// Returns `Some(None)` for a step that can begin, `Some(Some(…))` with the outcome of a step that
-/// can never begin, and `None` for a step that cannot begin yet.
-fn readiness(
-    index: usize,
-    steps: &[Step],
-    states: &[State],
-    cores: usize,
-) -> Option<Option<Outcome>> {
+/// The next state of a waiting step: running, or ended if it can never begin. `None` if the step
+/// goes on waiting.
+fn next_state(index: usize, steps: &[Step], states: &[State], cores: usize) -> Option<State> {
     let step = &steps[index];
     for (other, state) in steps.iter().zip(states).filter(|(other, _)| step.waits_for(other)) {
         debug_assert_ne!(other.name, step.name, "a step does not need itself");
         match state {
             State::Ended(Outcome::Passed) => {}
-            State::Ended(_) => return Some(Some(Outcome::NotRun)),
+            State::Ended(_) => return Some(State::Ended(Outcome::NotRun)),
             State::Waiting | State::Running => return None,
         }
     }
@@ -161,7 +153,7 @@ fn readiness(
     let busy: usize = running().map(|other| other.cores.min(cores)).sum();
     let fits = busy + step.cores.min(cores) <= cores;
     let is_locked = !step.lock.is_empty() && running().any(|other| other.lock == step.lock);
-    (fits && !is_locked).then_some(None)
+    (fits && !is_locked).then_some(State::Running)
 }
 
 /// Starts a thread that runs a step and sends its index and its end to `sender`.
@@ -241,9 +233,11 @@ mod tests {
             if now.is_empty() {
                 return begun;
             }
-            begun.push(now.iter().map(|(index, _)| &*steps[*index].name).collect());
-            for (index, outcome) in now {
-                states[index] = State::Ended(outcome.unwrap_or(Outcome::Passed));
+            begun.push(now.iter().map(|index| &*steps[*index].name).collect());
+            for index in now {
+                if matches!(states[index], State::Running) {
+                    states[index] = State::Ended(Outcome::Passed);
+                }
             }
         }
     }

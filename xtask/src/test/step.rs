@@ -14,9 +14,9 @@ pub struct Step {
     pub name: String,
     pub stage: Stage,
     /// The step begins when all steps whose names begin with one of these have passed.
-    pub after: Vec<&'static str>,
+    pub after: Vec<String>,
     /// The build folder that cargo locks meanwhile; steps with the same folder run one at a time.
-    pub lock: &'static str,
+    pub lock: String,
     /// The number of cores that the step keeps busy: 0 if it waits for a network.
     pub cores: usize,
     /// The wall-clock time on two idle cores with nothing built. The schedule needs it only to order
@@ -34,7 +34,7 @@ impl Step {
             name: name.into(),
             stage,
             after: Vec::new(),
-            lock: "",
+            lock: String::new(),
             cores: 1,
             seconds: 10,
             folder: root().to_owned(),
@@ -46,7 +46,7 @@ impl Step {
 
     /// Returns whether the step begins only when `other` has passed.
     pub fn waits_for(&self, other: &Self) -> bool {
-        self.after.iter().any(|name| other.name.starts_with(name))
+        self.after.iter().any(|name| other.name.starts_with(name.as_str()))
     }
 
     /// Adds a command.
@@ -60,13 +60,13 @@ impl Step {
         commands.into_iter().fold(self, |step, command| step.then(&command))
     }
 
-    pub fn after(mut self, names: &[&'static str]) -> Self {
-        self.after.extend(names);
+    pub fn after(mut self, names: &[&str]) -> Self {
+        self.after.extend(names.iter().map(|name| (*name).to_owned()));
         self
     }
 
-    pub fn lock(mut self, folder: &'static str) -> Self {
-        self.lock = folder;
+    pub fn lock(mut self, folder: impl Into<String>) -> Self {
+        self.lock = folder.into();
         self
     }
 

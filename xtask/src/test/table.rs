@@ -1,12 +1,13 @@
 //! The table of steps.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use anyhow::Result;
+use chronoscope_chips::{Core, Table};
 
 use super::{
     Stage::{self, Full, Long, Quick},
-    chip::{CHIPS, Chip},
+    chip::Chip,
     step::{ALL, Step},
 };
 use crate::{
@@ -47,7 +48,7 @@ pub fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     steps.extend(studies()?);
     // Nobody waits for the rest where the quick checks fail.
     let rest = steps.iter_mut().filter(|step| step.stage > Quick && !EARLY.contains(&&*step.name));
-    rest.for_each(|step| step.after.push("quick"));
+    rest.for_each(|step| step.after.push("quick".to_owned()));
     Ok(steps)
 }
 
@@ -67,22 +68,26 @@ const FORMATTED: [(&str, &str); 4] = [
     ("quick: format of the decoder of logs", "tandem/examples/decode"),
 ];
 
-/// Packages whose documentation has broken links or markup. The step `quick: documentation` leaves
-/// them out; every other package's documentation is built without a warning.
-const BROKEN: [&str; 2] = ["chronoscope", "chronoscope-suite"];
-
 /// The test programs of the quick test.
 const QUICK: &str = "--lib --bins --test quick --test usage --test packages --test misuse \
                      --test additions --test comments";
 
+/// Files of a workspace that others include, so that `cargo fmt` does not find them.
+fn included(workspace: &Path) -> Vec<String> {
+    let kernels = fs::read_dir(workspace.join("kernels")).into_iter().flatten().flatten();
+    let files = kernels.map(|kernel| kernel.path().join("smallest/src/image.rs"));
+    files.filter(|file| file.is_file()).map(|file| file.display().to_string()).collect()
+}
+
 fn quick(filters: &[&str]) -> Vec<Step> {
     let format = |(name, folder): (&str, &str)| {
-        Step::new(Quick, name, "cargo fmt --check").within(folder).seconds(3)
+        let files = included(&root().join(folder));
+        let step = Step::new(Quick, name, "cargo fmt --check --").within(folder).seconds(3);
+        step.arguments(&files.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let clippy = format!("cargo clippy --workspace --all-targets --locked {DENY}");
-    let excluded: String = BROKEN.iter().map(|package| format!(" --exclude {package}")).collect();
-    let documentation = format!("cargo doc --workspace --no-deps --locked{excluded}");
-    let documentation = Step::new(Quick, "quick: documentation", &documentation);
+    let documentation =
+        Step::new(Quick, "quick: documentation", "cargo doc --workspace --no-deps --locked");
     let tests = Step::new(Quick, "quick: tests", &cargo_test(QUICK)).arguments(filters);
     let rest = [
         Step::new(Quick, "quick: clippy", &clippy).lock("dev").seconds(45),
@@ -106,29 +111,24 @@ fn preparations() -> [Step; 4] {
     ]
 }
 
-/// The cores of the bench board, the build folder of each, the command of its step, and the step's
-/// seconds. CVA6 runs images of 64 bits alone, which the tests of the chips have.
-const CORES: [(&str, &str, &str, u32); 4] = [
-    ("ibex", "bench ibex", "test --no-fail-fast", 30),
-    ("ibex-wb", "bench ibex-wb", "test --no-fail-fast", 30),
-    ("cv32e40p", "bench cv32e40p", "test --no-fail-fast", 30),
-    ("cva6", "bench cva6", "build", 70),
-];
-
+/// The steps of the bench board, one for each core. A core of 64 bits is only built: the tests of the
+/// chips have its images.
 fn bench(filters: &[&str]) -> Vec<Step> {
-    let board = |(core, lock, command, seconds): (&str, &'static str, &str, u32)| {
-        let step = Step::new(
-            Full,
-            format!("bench board, {core}"),
-            &format!("xtask bench {core} {command}"),
-        );
-        let filters = if command.starts_with("test") { filters } else { &[] };
-        step.arguments(filters).after(&["packages"]).lock(lock).seconds(seconds)
+    let board = |core: &Core| {
+        let Core { name, chip, .. } = core;
+        let (command, filters, seconds) = match &**chip {
+            "rv32" => ("test --no-fail-fast", filters, 30),
+            _ => ("build", &[][..], 70),
+        };
+        let command = format!("xtask bench {name} {command}");
+        let step = Step::new(Full, format!("bench board, {name}"), &command);
+        let step = step.arguments(filters).after(&["packages"]);
+        step.lock(format!("bench {name}")).seconds(seconds)
     };
     let clippy = format!("xtask bench ibex clippy --all-targets {DENY}");
     let clippy = Step::new(Full, "clippy of the bench board", &clippy);
     let clippy = clippy.after(&["packages"]).lock("bench ibex");
-    CORES.map(board).into_iter().chain([clippy]).collect()
+    Table::read().cores.iter().map(board).chain([clippy]).collect()
 }
 
 /// `xtask firmware` for a package of the workspace `ports/firmware`, with further arguments.
@@ -136,9 +136,15 @@ fn cargo_for(triple: &str, command: &str, package: &str, arguments: &str) -> Str
     format!("xtask firmware {triple} {command} --locked --package {package} {arguments}")
 }
 
+/// Cargo's option for features separated by commas, after a blank; nothing without features.
+fn with(features: &str) -> String {
+    if features.is_empty() { String::new() } else { format!(" --features {features}") }
+}
+
 fn firmware() -> Result<Vec<Step>> {
     let mut steps = Vec::new();
-    for &Chip { triple, .. } in CHIPS.iter().filter(|chip| chip.is_main) {
+    for chip in Chip::all().iter().filter(|chip| chip.tandem.is_main) {
+        let triple = &*chip.row.triple;
         let step = |name: &str, command: &str| {
             let step = Step::new(Full, format!("firmware: {name} for {triple}"), command);
             step.after(&["packages"]).lock("firmware").seconds(10)
@@ -157,8 +163,13 @@ fn firmware() -> Result<Vec<Step>> {
         }
         // One package at a time, as the lab builds them: features that one port leaves out of the
         // chip's crate must not come in by another.
-        for package in images::packages(triple)? {
-            steps.push(step(&package, &clippy(&package, "--release")).then(&build(&package)));
+        for (package, features) in images::packages(triple)? {
+            let options = with(&features);
+            let lint = step(
+                &format!("{package}{options}"),
+                &clippy(&package, &format!("--release{options}")),
+            );
+            steps.push(if features.is_empty() { lint.then(&build(&package)) } else { lint });
         }
     }
     steps.extend(other_machines()?);
@@ -175,20 +186,30 @@ fn firmware() -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// Some experiments on the machines of chips that are no main ones.
+/// Some experiments on the machines of chips that are no main ones, without the targets.
 const OTHER_MACHINES: &str = "./chronoscope run switch wakeup interrupt message delay period \
-                              --repeat 2 --no-store -q \
-                              --target tandem@cortex-m0,tandem@cortex-m3,tandem@cortex-m33";
+                              --repeat 2 --no-store -q --target";
 
 /// The machines of chips that are no main ones: clippy of their ports, and [`OTHER_MACHINES`].
 fn other_machines() -> Result<Vec<Step>> {
-    let is_main = |triple| CHIPS.iter().any(|chip| chip.is_main && chip.triple == triple);
+    let chips = Chip::all();
+    let is_main = |other: &Chip| {
+        chips.iter().any(|chip| chip.tandem.is_main && chip.row.triple == other.row.triple)
+    };
+    let others = chips.iter().filter(|chip| chip.row.sources.is_some() && !chip.tandem.is_main);
+    let others = others.filter(|chip| !chip.is_variant);
+    let others: Vec<String> = others.map(|chip| format!("tandem@{}", chip.name)).collect();
     let run = Step::new(Long, "machines of other chips", OTHER_MACHINES);
+    let run = run.arguments(&[&others.join(",")]);
     let mut steps = vec![run.after(&["program", "packages"]).lock("firmware")];
-    for &Chip { triple, .. } in CHIPS.iter().filter(|chip| !is_main(chip.triple)) {
-        for package in images::packages(triple)? {
-            let clippy = cargo_for(triple, "clippy", &package, &format!("--release {DENY}"));
-            let step = Step::new(Long, format!("clippy of {package} for {triple}"), &clippy);
+    for chip in chips.iter().filter(|chip| !is_main(chip)) {
+        let triple = &*chip.row.triple;
+        for (package, features) in images::packages(triple)? {
+            let options = with(&features);
+            let clippy = format!("--release{options} {DENY}");
+            let clippy = cargo_for(triple, "clippy", &package, &clippy);
+            let name = format!("clippy of {package}{options} for {triple}");
+            let step = Step::new(Long, name, &clippy);
             steps.push(step.after(&["packages"]).lock("firmware"));
         }
     }
@@ -295,7 +316,7 @@ fn tandem() -> Vec<Step> {
         .lock("dev")
         .seconds(2),
     ];
-    CHIPS.iter().for_each(|chip| steps.extend(tandem_on(chip)));
+    Chip::all().iter().for_each(|chip| steps.extend(tandem_on(chip)));
     steps.extend([exempt_interrupts(), large_frames()]);
     let c = Step::new(Full, "tandem: examples in C", "xtask step c");
     steps.push(c.after(&["packages"]).lock("firmware"));
@@ -331,14 +352,15 @@ fn emulate(chip: &str, image: &str, failure: &str) -> String {
 /// With the feature `basepri`, urgent interrupts are never delayed. (The long test runs the other
 /// images with that feature, too, in a build folder of their own.)
 fn exempt_interrupts() -> Step {
-    let chip = &CHIPS[0];
+    let name = "cortex-m4";
     let refused = "task director: a handler more urgent than the kernel masks has called it";
     let commands = [
-        build_on(chip.name, "build", "fence,count,basepri", "--profile checked --bin exempt"),
-        emulate(chip.name, "checked/exempt", refused),
+        build_on(name, "build", "fence,count,basepri", "--profile checked --bin exempt"),
+        emulate(name, "checked/exempt", refused),
     ];
-    let name = format!("tandem: interrupts that BASEPRI does not mask on {}", chip.name);
-    several(Full, name, commands).after(&[chip.built]).lock("firmware")
+    let built = format!("tandem: {name}'s images");
+    let name = format!("tandem: interrupts that BASEPRI does not mask on {name}");
+    several(Full, name, commands).after(&[&built]).lock("firmware")
 }
 
 /// With the feature `guard-256`, a frame of 200 bytes does not pass over a guard.
@@ -354,15 +376,16 @@ fn large_frames() -> Step {
 
 /// tandem's own images on a chip. Of a chip that is not a main one, the full test runs the images
 /// of [`HARD`]; the rest takes the time that it saves.
-fn tandem_on(chip: &'static Chip) -> Vec<Step> {
-    let Chip { name, built, is_main, .. } = *chip;
+fn tandem_on(chip: &Chip) -> Vec<Step> {
+    let Chip { name, built, row, tandem, .. } = chip;
+    let is_main = tandem.is_main;
     let rest = if is_main { Full } else { Long };
     let first_stage = if chip.is_variant { Long } else { Full };
     let build = |features: &str, bins: &str| {
         build_on(name, "build", features, &format!("--profile checked {bins}"))
     };
     let builds = BUILDS.map(|(features, bins)| build(features, bins));
-    let applies = |image: &&(&str, &str)| !chip.without.contains(&image.0);
+    let applies = |image: &&(&str, &str)| !tandem.without.iter().any(|without| without == image.0);
     let (hard, others): (Vec<_>, Vec<_>) =
         IMAGES.iter().filter(applies).partition(|(image, _)| HARD.contains(image));
     let run = |(image, failure): &(&str, &str)| emulate(name, image, failure);
@@ -372,13 +395,13 @@ fn tandem_on(chip: &'static Chip) -> Vec<Step> {
     let later = |commands: &[String]| if is_main { Vec::new() } else { commands.to_vec() };
     let lock = if is_main { "" } else { "firmware" };
     let on = |stage, text: &str, commands: Vec<String>, lock| {
-        several(stage, format!("tandem: {text} {name}"), commands).after(&[built]).lock(lock)
+        several(stage, format!("tandem: {text} {name}"), commands).after(&[&**built]).lock(lock)
     };
     let others = [later(&builds), others.into_iter().map(run).collect()].concat();
     let soak = build(BUILDS[0].0, "--bin soak");
     let soak = [later(&[soak]), vec![emulate(name, "checked/soak", "")]].concat();
     let mut steps = vec![
-        several(first_stage, built.to_owned(), first)
+        several(first_stage, built.clone(), first)
             .after(&["packages"])
             .lock("firmware")
             .seconds(if is_main { 30 } else { 10 }),
@@ -394,7 +417,7 @@ fn tandem_on(chip: &'static Chip) -> Vec<Step> {
         let twice = format!("xtask step soak-twice {name}");
         steps.push(on(Long, "two soaks on", vec![twice], ""));
         let cargo =
-            |command, end| cargo_for(chip.triple, command, "tandem-c", &format!("--release {end}"));
+            |command, end| cargo_for(&row.triple, command, "tandem-c", &format!("--release {end}"));
         steps.push(prepared(
             Full,
             "library for C on",
@@ -403,7 +426,7 @@ fn tandem_on(chip: &'static Chip) -> Vec<Step> {
     }
     let lints = LINTED.map(|features| build_on(name, "clippy", features, DENY));
     steps.push(prepared(rest, "clippy for", lints.to_vec()).seconds(30));
-    let costs = COSTS.iter().filter(|row| row.0.is_empty() || row.0 == name);
+    let costs = COSTS.iter().filter(|row| row.0.is_empty() || row.0 == *name);
     let costs = costs.map(|(_, command)| command.replace("CHIP", name)).collect();
     steps.push(prepared(rest, "costs on", costs).seconds(20));
     steps
@@ -581,11 +604,8 @@ fn studies() -> Result<Vec<Step>> {
 }
 
 #[cfg(test)]
-mod tests_of_the_table {
-    use std::{
-        collections::BTreeSet,
-        path::{Path, PathBuf},
-    };
+mod tests {
+    use std::{collections::BTreeSet, path::PathBuf};
 
     use super::*;
 

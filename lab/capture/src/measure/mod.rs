@@ -175,4 +175,4 @@ impl Meter {
 }
 
 #[cfg(test)]
-mod test;
+mod tests;

@@ -29,24 +29,22 @@ struct Channel<R> {
     input: BufReader<R>,
     version: i32,
     /// The number of chunks after `chunk`.
-    chunks: u64,
+    chunks_left: u64,
     chunk: Chunk,
     /// The time of the latest edge in seconds, to detect time that goes back.
-    latest: f64,
+    latest_s: f64,
 }
 
 /// A chunk under way.
 struct Chunk {
     /// The level after the edges read so far.
-    state: bool,
+    level: bool,
     /// The sampling rate; `None` in version 0.
     hertz: Option<f64>,
-    /// The start, in seconds.
-    begin: f64,
-    /// The end, in seconds.
-    end: f64,
-    /// The number of edges that are left to read.
-    transitions: u64,
+    start_s: f64,
+    end_s: f64,
+    /// The number of edges that are not read yet.
+    edges_left: u64,
 }
 
 impl<R: Read> Reader<R> {
@@ -62,7 +60,9 @@ impl<R: Read> Reader<R> {
         };
         let channels = files.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = channels.first() else { bail!("there is no file of a channel in it") };
-        if let Some(other) = channels.iter().find(|other| other.chunk.begin != first.chunk.begin) {
+        if let Some(other) =
+            channels.iter().find(|other| other.chunk.start_s != first.chunk.start_s)
+        {
             bail!(
                 "{} and {} do not begin at one time: they are not of one export",
                 printable(&first.name),
@@ -100,7 +100,7 @@ impl<R: Read> Channel<R> {
         let chunks = if version == 0 { 1 } else { u64::from_le_bytes(bytes(&mut input)?) };
         ensure!(chunks > 0, "there is nothing in it");
         let chunk = Chunk::read(&mut input, version)?;
-        Ok(Self { name, input, version, chunks: chunks - 1, latest: chunk.begin, chunk })
+        Ok(Self { name, input, version, chunks_left: chunks - 1, latest_s: chunk.start_s, chunk })
     }
 
     fn next_named(&mut self) -> Result<Option<f64>> {
@@ -109,29 +109,29 @@ impl<R: Read> Channel<R> {
 
     /// Returns the time of the next edge in seconds; `None` at the end.
     fn next(&mut self) -> Result<Option<f64>> {
-        while self.chunk.transitions == 0 {
-            if self.chunks == 0 {
+        while self.chunk.edges_left == 0 {
+            if self.chunks_left == 0 {
                 let mut rest = Vec::new();
                 // Unlike `read`, `read_to_end` tries an interrupted read again.
                 self.input.by_ref().take(1).read_to_end(&mut rest).context("cannot be read")?;
                 ensure!(rest.is_empty(), "there is more in it than it says: it is damaged");
                 return Ok(None);
             }
-            self.chunks -= 1;
-            let (state, end) = (self.chunk.state, self.chunk.end);
+            self.chunks_left -= 1;
+            let (level, end) = (self.chunk.level, self.chunk.end_s);
             self.chunk = Chunk::read(&mut self.input, self.version)?;
             let sample = self.chunk.hertz.map_or(0.0, |hertz| 1.5 / hertz);
             ensure!(
-                (self.chunk.begin - end).abs() <= sample,
+                (self.chunk.start_s - end).abs() <= sample,
                 "there is a gap from {end} s to {} s: what the channel did then is not known; export one side of it",
-                self.chunk.begin
+                self.chunk.start_s
             );
-            if self.chunk.state != state {
-                self.chunk.state = state;
-                return self.edge(self.chunk.begin.max(self.latest));
+            if self.chunk.level != level {
+                self.chunk.level = level;
+                return self.edge(self.chunk.start_s.max(self.latest_s));
             }
         }
-        self.chunk.transitions -= 1;
+        self.chunk.edges_left -= 1;
         let time = f64::from_le_bytes(bytes(&mut self.input)?);
         self.edge(time)
     }
@@ -139,14 +139,14 @@ impl<R: Read> Channel<R> {
     /// Takes in an edge at `time`, in seconds: changes the level, and returns the time.
     fn edge(&mut self, time: f64) -> Result<Option<f64>> {
         ensure!(time.is_finite() && time.abs() <= LONGEST, "{time} s is no time of an edge");
-        ensure!(time >= self.latest, "time goes back, from {} s to {time} s", self.latest);
+        ensure!(time >= self.latest_s, "time goes back, from {} s to {time} s", self.latest_s);
         ensure!(
-            time <= self.chunk.end,
+            time <= self.chunk.end_s,
             "an edge at {time} s is after the end, {} s",
-            self.chunk.end
+            self.chunk.end_s
         );
-        self.latest = time;
-        self.chunk.state = !self.chunk.state;
+        self.latest_s = time;
+        self.chunk.level = !self.chunk.level;
         Ok(Some(time))
     }
 }
@@ -154,26 +154,26 @@ impl<R: Read> Channel<R> {
 impl Chunk {
     /// Reads the head of a chunk.
     fn read(input: &mut impl Read, version: i32) -> Result<Self> {
-        let state = u32::from_le_bytes(bytes(input)?);
-        ensure!(state < 2, "{state} is no level");
+        let level = u32::from_le_bytes(bytes(input)?);
+        ensure!(level < 2, "{level} is no level");
         let hertz = if version == 0 { None } else { Some(f64::from_le_bytes(bytes(input)?)) };
         ensure!(
             hertz.is_none_or(|hertz| (1.0..1e15).contains(&hertz)),
             "{} is no rate of sampling",
             hertz.unwrap_or_default()
         );
-        let [begin, end] = [bytes(input)?, bytes(input)?].map(f64::from_le_bytes);
+        let [start_s, end_s] = [bytes(input)?, bytes(input)?].map(f64::from_le_bytes);
         let is_time = |time: f64| time.is_finite() && time.abs() <= LONGEST;
         ensure!(
-            is_time(begin) && is_time(end) && begin <= end,
-            "it begins at {begin} s and ends at {end} s"
+            is_time(start_s) && is_time(end_s) && start_s <= end_s,
+            "it begins at {start_s} s and ends at {end_s} s"
         );
         Ok(Self {
-            state: state == 1,
+            level: level == 1,
             hertz,
-            begin,
-            end,
-            transitions: u64::from_le_bytes(bytes(input)?),
+            start_s,
+            end_s,
+            edges_left: u64::from_le_bytes(bytes(input)?),
         })
     }
 }
@@ -196,9 +196,9 @@ impl<R: Read> Source for Reader<R> {
         for (place, channel) in wanted.iter().enumerate() {
             places[*channel].push(place);
         }
-        let begin = self.channels[0].chunk.begin;
+        let begin = self.channels[0].chunk.start_s;
         let ticks = |time: f64| ((time - begin) * 1e12).round() as u64;
-        let levels = wanted.iter().map(|channel| self.channels[*channel].chunk.state).collect();
+        let levels = wanted.iter().map(|channel| self.channels[*channel].chunk.level).collect();
         let mut settle = Settle::new(0, levels, sink);
         let mut next: Vec<Option<f64>> = vec![None; self.channels.len()];
         for (channel, next) in
@@ -216,12 +216,12 @@ impl<R: Read> Source for Reader<R> {
             settle.advance(ticks(time))?;
             let stream = &mut self.channels[channel];
             for place in &places[channel] {
-                settle.set(*place, stream.chunk.state);
+                settle.set(*place, stream.chunk.level);
             }
             next[channel] = stream.next_named()?;
         }
         let end =
-            wanted.iter().map(|channel| self.channels[*channel].chunk.end).fold(begin, f64::max);
+            wanted.iter().map(|channel| self.channels[*channel].chunk.end_s).fold(begin, f64::max);
         settle.advance(ticks(end))?;
         settle.end()
     }

@@ -11,7 +11,7 @@ pub fn findings(files: &dyn Files, usable: usize) -> Vec<Finding> {
 
 /// Checks swap and irqbalance. They can disturb any case, but rarely, so a figure alone does not
 /// show them.
-pub fn habits(files: &dyn Files) -> Vec<Finding> {
+pub fn rare_disturbances(files: &dyn Files) -> Vec<Finding> {
     vec![swap(files), irqbalance(files)]
 }
 

@@ -102,7 +102,7 @@ pub fn examine() -> Report {
     findings.extend(clock::slack(&Disk));
     findings.extend(kernel::findings(&Disk, cpu));
     findings.extend(processor::findings(&Disk, cpu, usable_cpus()));
-    findings.extend(load::habits(&Disk));
+    findings.extend(load::rare_disturbances(&Disk));
     let before = quiet::Counts::read(&Disk, cpu);
     let answer = port::ask(cpu);
     let after = quiet::Counts::read(&Disk, cpu);
@@ -137,7 +137,7 @@ mod tests {
         findings.extend(clock::slack(&files));
         findings.extend(kernel::findings(&files, 3));
         findings.extend(processor::findings(&files, 3, 4));
-        findings.extend(load::habits(&files));
+        findings.extend(load::rare_disturbances(&files));
         let claims =
             findings.iter().filter(|finding| !matches!(finding.level, Level::Unseen | Level::Good));
         assert_eq!(claims.collect::<Vec<_>>(), Vec::<&Finding>::new());

@@ -7,7 +7,7 @@ mod merge;
 mod plan;
 pub mod slurm;
 #[cfg(test)]
-mod test;
+mod tests;
 
 pub use self::{
     merge::merge,

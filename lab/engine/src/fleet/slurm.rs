@@ -69,11 +69,11 @@ impl Slurm {
 /// and ends the jobs after one.
 fn ask(program: &str, arguments: &[String]) -> Result<String> {
     let answer = child::output(Command::new(program).args(arguments), &AtomicBool::new(false));
-    let answer = answer.map_err(|error| match error.downcast_ref::<std::io::Error>() {
-        Some(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+    let answer = answer.map_err(|error| match error.is_missing() {
+        true => {
             anyhow!("{program} is not installed: run this on a machine that submits jobs to Slurm")
         }
-        _ => error,
+        false => error.into(),
     })?;
     if !answer.status.success() {
         let said = String::from_utf8_lossy(&answer.stderr);

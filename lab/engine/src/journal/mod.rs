@@ -22,7 +22,7 @@ mod frame;
 mod header;
 mod read;
 #[cfg(test)]
-mod test;
+mod tests;
 mod write;
 
 use std::{

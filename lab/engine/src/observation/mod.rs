@@ -5,7 +5,7 @@ mod checkpoint;
 mod pins;
 mod series;
 #[cfg(test)]
-mod test;
+mod tests;
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ mod repetition;
 mod side_by_side;
 mod tally;
 #[cfg(test)]
-mod test;
+mod tests;
 
 use std::{
     sync::{

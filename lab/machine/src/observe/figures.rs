@@ -7,7 +7,6 @@ use anyhow::Result;
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Series};
 
 use crate::Request;
-use object::Architecture;
 
 use super::{
     Observed,
@@ -52,7 +51,7 @@ pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> 
     if !figures.switches.is_empty() {
         encoder.intervals("from switch to switch", &figures.switches)?;
     }
-    let is_arm = observed.emulated.architecture == Architecture::Arm;
+    let is_arm = observed.emulated.architecture() == "arm";
     encoder.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
     encoder.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
     let masks = [

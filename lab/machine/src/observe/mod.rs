@@ -4,7 +4,6 @@
 pub mod events;
 mod figures;
 pub mod image;
-mod machines;
 
 use std::{
     collections::BTreeMap, fs, path::Path, process::Command, sync::atomic::AtomicBool,
@@ -16,10 +15,13 @@ use anyhow::{Context as _, Result, bail};
 use self::{
     events::{Figures, Sign},
     image::{Given, Image, Place},
-    machines::{Emulated, MACHINES},
 };
-use crate::{Machine, Machines, Properties, Provenance, Recording, Request, Start, builder};
+use crate::{
+    Machine, Machines, Properties, Provenance, Recording, Request, Start, builder,
+    qemu::chip::architecture,
+};
 use chronoscope_child::{self as child, Folder};
+use chronoscope_chips::Chip;
 use chronoscope_run::{Target, names::GIVEN_IMAGE};
 use chronoscope_units::{printable, words};
 
@@ -62,7 +64,7 @@ pub struct Observed<'m> {
     machines: &'m Machines,
     name: String,
     image: Image,
-    emulated: &'static Emulated,
+    emulated: &'m Chip,
     firmware: Option<Image>,
     load: Vec<(Given, u64)>,
     disk: Option<Given>,
@@ -87,14 +89,15 @@ impl<'m> Observed<'m> {
                 printable(question.machine)
             );
         }
-        let known = || MACHINES.iter().map(|machine| machine.name);
+        let rows = machines.table().targets().filter(|chip| chip.qemu.systick.is_some());
+        let known = || rows.clone().map(|chip| &*chip.qemu.machine);
         if !known().any(|name| name == question.machine) {
             let near = words::nearest_three(question.machine, known());
             bail!("unknown machine `{}`: did you mean {near}?", printable(question.machine));
         }
         let image = Image::read(question.image)?;
-        let emulated = MACHINES.iter().find(|machine| {
-            machine.name == question.machine && machine.architecture == image.architecture
+        let emulated = rows.clone().find(|chip| {
+            chip.qemu.machine == question.machine && architecture(chip) == image.architecture
         });
         let Some(emulated) = emulated else {
             bail!(
@@ -107,16 +110,16 @@ impl<'m> Observed<'m> {
         let firmware = question.firmware.map(Image::read).transpose()?;
         if let Some(firmware) = &firmware {
             let shown = printable(&firmware.path.display().to_string());
-            if !emulated.is_virt {
-                bail!("{} takes no firmware: leave out --firmware", emulated.name);
+            if !emulated.is_virt() {
+                bail!("{} takes no firmware: leave out --firmware", question.machine);
             }
             if firmware.architecture != image.architecture {
                 bail!("the firmware {shown} is for other processors than the image");
             }
         }
         let load = question.load.iter().map(|text| loaded(text)).collect::<Result<_>>()?;
-        if question.disk.is_some() && !emulated.is_virt {
-            bail!("{} takes no disk: leave out --disk", emulated.name);
+        if question.disk.is_some() && !emulated.is_virt() {
+            bail!("{} takes no disk: leave out --disk", question.machine);
         }
         let disk = question.disk.map(Given::read).transpose()?;
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
@@ -148,7 +151,7 @@ impl<'m> Observed<'m> {
     /// # Errors
     /// One of them is missing.
     pub fn check(&self) -> Result<()> {
-        let Emulated { program, package, .. } = self.emulated;
+        let (program, package) = (self.emulated.program(), self.emulated.package());
         if !builder::is_installed(program) {
             bail!(
                 "{program} is not installed: as root, apt-get install --no-install-recommends \
@@ -162,7 +165,7 @@ impl<'m> Observed<'m> {
     pub fn target(&self) -> Target {
         Target {
             kernel: self.name.clone(),
-            machine: self.emulated.name.to_owned(),
+            machine: self.emulated.qemu.machine.clone(),
             image: Some(self.image.path.clone()),
         }
     }
@@ -219,8 +222,8 @@ impl<'m> Observed<'m> {
             let address = place.as_ref().map_or(u64::MAX, |place| place.address);
             plugin += &format!(",at={address:#x}");
         }
-        if self.emulated.hertz > 0 {
-            plugin += &format!(",hertz={}", self.emulated.hertz);
+        if let Some(hertz) = self.emulated.qemu.systick.filter(|&hertz| hertz > 0) {
+            plugin += &format!(",hertz={hertz}");
         }
         if let Some(task) = &self.task {
             plugin += &format!(",task={:#x}", task.address);
@@ -229,9 +232,9 @@ impl<'m> Observed<'m> {
         for word in self.append.split(' ').filter(|word| !word.is_empty()) {
             semihosting += &format!(",arg={}", word.replace(',', ",,"));
         }
-        let mut qemu = Command::new(self.emulated.program);
-        qemu.args(self.emulated.arguments);
-        if self.emulated.is_virt {
+        let mut qemu = Command::new(self.emulated.program());
+        qemu.args(["-machine", &self.emulated.qemu.machine]);
+        if self.emulated.is_virt() {
             let firmware = self.firmware.as_ref();
             qemu.arg("-bios").arg(firmware.map_or(Path::new("none"), |firmware| &firmware.path));
         }
@@ -311,18 +314,24 @@ impl Machine for Observed<'_> {
     ) -> Result<Recording> {
         let folder = Folder::new()?;
         let mut qemu = self.command(&folder)?;
-        let program = self.emulated.program;
+        let program = self.emulated.program();
         let discard = &mut |_: &[u8]| Ok(());
-        let ended = child::run_to_an_end(&mut qemu, program, start.limit, start.stop, discard);
-        let expired = ended.as_ref().is_err_and(|error| error.is::<child::Expired>());
+        let ended = child::run_to_an_end::<child::Error>(
+            &mut qemu,
+            program,
+            start.limit,
+            start.stop,
+            discard,
+        );
+        let expired = matches!(ended, Err(child::Error::Expired { .. }));
         let mut figures = match fs::read(folder.path(EVENTS))
             .context("no events")
             .map(|bytes| Figures::from_events(&bytes, self.sign()))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.
-            Ok(Err(damaged)) => return Err(ended.err().unwrap_or(damaged)),
-            Err(missing) => return Err(ended.err().unwrap_or(missing)),
+            Ok(Err(damaged)) => return Err(ended.err().map_or(damaged, Into::into)),
+            Err(missing) => return Err(ended.err().map_or(missing, Into::into)),
         };
         if expired {
             figures.ended_early = Some("ten minutes have passed: lower --limit");

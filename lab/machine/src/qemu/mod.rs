@@ -3,16 +3,15 @@
 //!
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
-mod chip;
+pub(super) mod chip;
 mod operations;
 mod smallest;
 
-use std::{io::ErrorKind, path::PathBuf, sync::atomic::AtomicBool};
+use std::{path::PathBuf, sync::atomic::AtomicBool};
 
 use anyhow::{Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values, experiments};
 
-use self::chip::{CHIPS, Chip};
 use super::{
     Description, Machine, Properties, Provenance, Recording, Request, Start, builder,
     description::Defaults,
@@ -25,6 +24,7 @@ use super::{
     scratch,
 };
 use chronoscope_child::{self as child, Folder};
+use chronoscope_chips::Chip;
 use chronoscope_run::{Target, names::CAPTURE};
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
@@ -65,7 +65,7 @@ const PROPERTIES: Properties =
 
 /// A kernel on an emulated chip.
 struct Qemu<'m> {
-    chip: &'static Chip,
+    chip: &'m Chip,
     image: Source<'m>,
     images: &'m Images,
     agreements: &'m Agreements,
@@ -142,14 +142,14 @@ impl<'m> Source<'m> {
 ///
 /// # Errors
 /// There is no index of images, or the target's own image is none for the chip.
-fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'static Chip, Source<'m>)>> {
-    let Some(chip) = CHIPS.iter().find(|chip| chip.name == target.machine) else {
+fn look_up<'m>(images: &'m Images, target: &Target) -> Result<Option<(&'m Chip, Source<'m>)>> {
+    let Some(chip) = images.table().targets().find(|chip| chip.name == target.machine) else {
         return Ok(None);
     };
-    if let Some(given) = GivenImage::for_chip(target, chip.architecture, &chip.code)? {
+    if let Some(given) = GivenImage::for_chip(target, chip::architecture(chip), &chip.code())? {
         return Ok(Some((chip, Source::Given(given))));
     }
-    let listed = images.find(&target.kernel, chip.name)?;
+    let listed = images.find(&target.kernel, &chip.name)?;
     Ok(listed.map(|image| (chip, Source::Listed(image))))
 }
 
@@ -183,7 +183,7 @@ impl Family for Chips {
     }
 
     fn targets(&self, images: &Images) -> Vec<String> {
-        CHIPS.iter().flat_map(|chip| images.targets(chip.name)).collect()
+        images.table().targets().flat_map(|chip| images.targets(&chip.name)).collect()
     }
 
     fn takes_images(&self) -> bool {
@@ -204,7 +204,7 @@ impl Machine for Qemu<'_> {
         let (variant, request) = self.split(request)?;
         // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
-        if !builder::is_installed(self.chip.program) {
+        if !builder::is_installed(self.chip.program()) {
             return Err(self.missing());
         }
         if variant == Variant::Pins && of_the_lab(&request).is_none() {
@@ -230,10 +230,10 @@ impl Machine for Qemu<'_> {
         let folder = scratch::folder()?;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            let mut qemu = self.chip.command();
+            let mut qemu = chip::command(self.chip);
             qemu.arg("-semihosting-config").arg(semihosting(&request));
             qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
-            child::run(&mut qemu, self.chip.program, start.limit, start.stop, sink)
+            child::run(&mut qemu, self.chip.program(), start.limit, start.stop, sink)
         };
         self.agreements
             .run(&image, &what, once, sink)
@@ -275,23 +275,21 @@ impl Qemu<'_> {
     fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
         let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
         let (plugin, file) = (quoted(plugin(self.images)?), quoted(folder.path(CAPTURE)));
-        Ok([
-            "-plugin".to_owned(),
-            format!("{plugin},out={file},scope={},{}", self.chip.name, self.chip.pins),
-        ])
+        let Chip { name, pins, .. } = self.chip;
+        let pins = pins.as_deref().unwrap_or_default();
+        Ok(["-plugin".to_owned(), format!("{plugin},out={file},scope={name},{pins}")])
     }
 
     /// The error of a QEMU that is not there.
     fn missing(&self) -> Error {
-        let Chip { program, package, .. } = self.chip;
+        let (program, package) = (self.chip.program(), self.chip.package());
         anyhow!(
             "{program} is not installed: as root, apt-get install --no-install-recommends {package}"
         )
     }
 
     fn explained(&self, error: Error, variant: Variant) -> Error {
-        let cause = error.downcast_ref::<std::io::Error>();
-        if cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
+        if error.downcast_ref().is_some_and(child::Error::is_missing) {
             return self.missing();
         }
         let mut loading = ["plugin", "chronoscope's pins"].into_iter();

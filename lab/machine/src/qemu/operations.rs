@@ -52,12 +52,12 @@ pub fn run(
     let file = benchmark.file()?;
     let mut output = Vec::new();
     let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
-        let mut command = chip.command();
+        let mut command = super::chip::command(chip);
         command
             .args(["-chardev", "stdio,id=host"])
             .args(["-semihosting-config", "enable=on,target=native,chardev=host", "-kernel"])
             .arg(&file);
-        child::run(&mut command, chip.program, start.limit, start.stop, sink)
+        child::run(&mut command, chip.program(), start.limit, start.stop, sink)
     };
     let what = format!("{kernel}@{} {}", chip.name, start.request);
     agreements

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, anyhow, bail};
 use chronoscope_suite::wire::{Evidence, Record, Series, Unit};
 
-use super::{Qemu, chip::Chip};
+use super::{Chip, Qemu, chip};
 use crate::{Start, stream::StreamBuilder};
 use chronoscope_child as child;
 
@@ -74,13 +74,13 @@ pub fn run(
 
 /// The first letters that the image shows. It would go on for ever.
 fn letters(chip: &Chip, image: &Path, start: &Start<'_>) -> Result<Vec<u8>> {
-    let mut command = chip.command();
+    let mut command = chip::command(chip);
     command
         .args(["-chardev", "stdio,id=host"])
         .args(["-semihosting-config", "enable=on,target=native,chardev=host", "-kernel"])
         .arg(image);
     let mut letters = Vec::new();
-    let ended = child::run(&mut command, chip.program, start.limit, start.stop, &mut |bytes| {
+    let ended = child::run(&mut command, chip.program(), start.limit, start.stop, &mut |bytes| {
         letters.extend_from_slice(bytes);
         if letters.len() < LETTERS { Ok(()) } else { Err(anyhow!("that is enough")) }
     });

@@ -267,7 +267,7 @@ fn command(name: &str, key: &str, words: &[String], stop: &AtomicBool) -> Result
     let what = format!("`{key}` of the board `{name}`");
     let ran =
         child::run(Command::new(program).args(arguments), program, LIMIT.into(), stop, &mut |_| {
-            Ok(())
+            Ok::<_, child::Error>(())
         });
     ran.with_context(|| what)
 }

@@ -22,12 +22,12 @@ pub fn flash(image: &Path, chip: &str, stop: &AtomicBool) -> Result<()> {
 fn probe(command: &mut Command, stop: &AtomicBool) -> Result<()> {
     // A megabyte takes half a minute over a slow probe.
     let limit = Duration::from_secs(300).into();
-    child::run(command, "probe-rs", limit, stop, &mut |_| Ok(())).map_err(|error| {
-        match error.downcast_ref::<std::io::Error>() {
-            Some(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-                anyhow!("probe-rs is not installed: `cargo install probe-rs-tools`, or see https://probe.rs")
-            }
-            _ => error,
+    child::run(command, "probe-rs", limit, stop, &mut |_| Ok(())).map_err(|error: child::Error| {
+        match error.is_missing() {
+            true => anyhow!(
+                "probe-rs is not installed: `cargo install probe-rs-tools`, or see https://probe.rs"
+            ),
+            false => error.into(),
         }
     })
 }

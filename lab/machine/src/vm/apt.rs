@@ -2,8 +2,7 @@
 //! processor, which leave the system's dpkg as it is. It knows the programs, not the packages.
 
 use std::{
-    fmt, fs,
-    io::{self, ErrorKind::NotFound},
+    fs,
     path::Path,
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
@@ -12,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use thiserror::Error;
 
 use chronoscope_base::console;
 use chronoscope_child as child;
@@ -126,7 +126,7 @@ pub fn pause(time: Duration, stop: &AtomicBool) {
 /// If the command cannot be started, or it fails: then the error is a [`Failed`].
 pub fn run(command: &mut Command, stop: &AtomicBool) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = child::output(command, stop).map_err(explained)?;
+    let output = child::output(command, stop).map_err(|error| explained(error.into()))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -135,19 +135,12 @@ pub fn run(command: &mut Command, stop: &AtomicBool) -> Result<String> {
 }
 
 /// A program that failed, with all that it printed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{what}")]
 pub struct Failed {
     what: String,
     pub words: Vec<u8>,
 }
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Failed {}
 
 /// The line of a program's standard error that tells most: apt's first error, or the last line.
 fn cause(text: &str) -> &str {
@@ -157,9 +150,7 @@ fn cause(text: &str) -> &str {
 
 /// Adds the remedy to the error of a program that is not installed.
 pub fn explained(error: anyhow::Error) -> anyhow::Error {
-    let is_missing =
-        error.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == NotFound);
-    if !is_missing {
+    if !error.downcast_ref().is_some_and(child::Error::is_missing) {
         return error;
     }
     anyhow!(

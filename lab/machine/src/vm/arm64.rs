@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 
-use super::bzimage::unpacked;
+use super::bzimage::{Magic, unpacked};
 
-/// The magic of an `Image`, from Documentation/arm64/booting.rst of Linux, and its place.
-const MAGIC: (usize, &[u8]) = (56, b"ARM\x64");
+/// The magic of an `Image`, from Documentation/arm64/booting.rst of Linux.
+const MAGIC: Magic = Magic { place: 56, bytes: b"ARM\x64" };
 
 /// The magic of an image that unpacks itself under EFI, and the places of its payload's start and
 /// length: `drivers/firmware/efi/libstub/zboot-header.S` of Linux.
-const ZBOOT: (usize, &[u8]) = (4, b"zimg");
+const ZBOOT: Magic = Magic { place: 4, bytes: b"zimg" };
 const PAYLOAD_OFFSET: usize = 8;
 const PAYLOAD_LENGTH: usize = 12;
 
@@ -25,15 +25,15 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 /// If the file is none of these, its payload is packed in an unknown way or damaged, or `stop`
 /// becomes true.
 pub fn image(file: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
-    if has(file, MAGIC) {
+    if MAGIC.is_in(file) {
         return Ok(file.to_vec());
     }
     let is_packed = file.starts_with(GZIP);
-    let payload = if has(file, ZBOOT) { payload(file) } else { is_packed.then_some(file) };
+    let payload = if ZBOOT.is_in(file) { payload(file) } else { is_packed.then_some(file) };
     let payload =
         payload.context("it is neither an Image of a 64-bit Arm nor a packed one (gzip, EFI)")?;
     let image = unpacked(payload, stop)?;
-    if !has(&image, MAGIC) {
+    if !MAGIC.is_in(&image) {
         bail!("its payload is no Image of a 64-bit Arm");
     }
     Ok(image)
@@ -42,11 +42,7 @@ pub fn image(file: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
 /// Returns whether a file begins as one of the forms of an `Image`. A file that is packed as a
 /// whole is taken for one.
 pub fn is_image(head: &[u8]) -> bool {
-    has(head, MAGIC) || has(head, ZBOOT) || head.starts_with(GZIP)
-}
-
-fn has(file: &[u8], (at, magic): (usize, &[u8])) -> bool {
-    file.get(at..).is_some_and(|rest| rest.starts_with(magic))
+    MAGIC.is_in(head) || ZBOOT.is_in(head) || head.starts_with(GZIP)
 }
 
 fn payload(file: &[u8]) -> Option<&[u8]> {
@@ -68,7 +64,7 @@ mod tests {
 
     fn plain() -> Vec<u8> {
         let mut image = vec![7; 100];
-        image[56..60].copy_from_slice(MAGIC.1);
+        image[56..60].copy_from_slice(MAGIC.bytes);
         image
     }
 

@@ -14,7 +14,7 @@ use ruzstd::decoding::StreamingDecoder;
 
 // Offsets in the header, from Documentation/arch/x86/boot.rst of Linux.
 const SETUP_SECTORS: usize = 0x1f1;
-const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
+const MAGIC: Magic = Magic { place: 0x202, bytes: b"HdrS" };
 const VERSION: usize = 0x206;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
@@ -26,6 +26,19 @@ const MAX_BYTES: u64 = 1 << 30;
 const PIECE: usize = 1 << 16;
 
 const ELF: &[u8] = b"\x7fELF";
+
+/// The bytes at a place of a file that identify its format.
+pub struct Magic {
+    pub place: usize,
+    pub bytes: &'static [u8],
+}
+
+impl Magic {
+    /// Returns whether a file has the bytes at their place.
+    pub fn is_in(&self, file: &[u8]) -> bool {
+        file.get(self.place..).is_some_and(|rest| rest.starts_with(self.bytes))
+    }
+}
 
 /// Returns the `vmlinux` in a bzImage, or a copy of `image` if it is a `vmlinux` already. Unpacking
 /// takes seconds; it ends within 0.1 s after `stop` becomes true.
@@ -48,7 +61,7 @@ pub fn vmlinux(image: &[u8], stop: &AtomicBool) -> Result<Vec<u8>> {
 
 /// Returns whether a file begins as a bzImage.
 pub fn is_bzimage(head: &[u8]) -> bool {
-    head.get(MAGIC.0..).is_some_and(|rest| rest.starts_with(MAGIC.1))
+    MAGIC.is_in(head)
 }
 
 /// Unpacks the payload of a kernel image.
@@ -101,7 +114,7 @@ impl<R: Read> Read for Stoppable<'_, R> {
 fn payload(image: &[u8]) -> Option<&[u8]> {
     let number =
         |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
-    let known = image.get(MAGIC.0..)?.starts_with(MAGIC.1) && number(VERSION)? & 0xffff >= 0x208;
+    let known = MAGIC.is_in(image) && number(VERSION)? & 0xffff >= 0x208;
     let sectors = usize::from(*image.get(SETUP_SECTORS)?);
     let kernel = 512 * (1 + if sectors == 0 { 4 } else { sectors });
     let start = kernel.checked_add(number(PAYLOAD_OFFSET)?)?;

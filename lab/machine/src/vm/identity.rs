@@ -1,12 +1,6 @@
 //! The emulator that guests run in: its version and digest, which are part of a guest's identity.
 
-use std::{
-    env, fs,
-    io::{self, ErrorKind},
-    path::PathBuf,
-    process::Command,
-    sync::atomic::AtomicBool,
-};
+use std::{env, fs, path::PathBuf, process::Command, sync::atomic::AtomicBool};
 
 use anyhow::{Context, Result, bail};
 
@@ -30,19 +24,14 @@ impl Emulator {
     /// If it is not installed, cannot be read or is stopped; the message gives the remedy.
     pub fn find(architecture: &Architecture, stop: &AtomicBool) -> Result<Self> {
         let Architecture { emulator, package, .. } = *architecture;
-        let is_missing = |error: &anyhow::Error| {
-            error
-                .downcast_ref::<io::Error>()
-                .is_some_and(|cause| cause.kind() == ErrorKind::NotFound)
-        };
         let output = match child::output(Command::new(emulator).arg("--version"), stop) {
             Ok(output) => output,
-            Err(error) if is_missing(&error) => {
+            Err(error) if error.is_missing() => {
                 bail!(
                     "{emulator} is not installed: as root, apt-get install --no-install-recommends {package}"
                 )
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text

@@ -12,17 +12,25 @@ const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// Makes the archive of the port as `/init` and the modules (names and contents), in the order of
-/// loading.
-pub fn archive(init: &[u8], modules: &[(String, Vec<u8>)]) -> Vec<u8> {
+/// A module of the kernel.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The file's name.
+    pub name: String,
+    /// The file's contents.
+    pub contents: Vec<u8>,
+}
+
+/// Makes the archive of the port as `/init` and the modules, in the order of loading.
+pub fn archive(init: &[u8], modules: &[Module]) -> Vec<u8> {
     let mut archive = Archive::default();
     archive.add("dev", FOLDER, (0, 0), b"");
     // The kernel opens the console as the standard error of process 1.
     archive.add("dev/console", CHARACTER_DEVICE, (5, 1), b"");
     archive.add("init", PROGRAM, (0, 0), init);
     archive.add("modules", FOLDER, (0, 0), b"");
-    for (number, (name, module)) in modules.iter().enumerate() {
-        archive.add(&format!("modules/{number:03}-{name}"), PROGRAM, (0, 0), module);
+    for (number, Module { name, contents }) in modules.iter().enumerate() {
+        archive.add(&format!("modules/{number:03}-{name}"), PROGRAM, (0, 0), contents);
     }
     archive.add("TRAILER!!!", 0, (0, 0), b"");
     archive.bytes

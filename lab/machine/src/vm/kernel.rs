@@ -20,6 +20,7 @@ use super::{
     apt::{Apt, Failed, explained, pause, run},
     architecture::{AMD64, ARM64, Architecture},
     bzimage,
+    initramfs::Module,
 };
 use crate::setup;
 use chronoscope_base::{cache::Cache, cache::KERNELS, digest::sha256};
@@ -244,8 +245,8 @@ pub struct Kernel {
     pub image: Vec<u8>,
     /// The origin of the image, for the run's identity.
     pub origin: String,
-    /// The modules in the order of loading: names and contents.
-    pub modules: Vec<(String, Vec<u8>)>,
+    /// The modules in the order of loading.
+    pub modules: Vec<Module>,
     /// The user's boot arguments.
     pub append: String,
 }
@@ -304,7 +305,7 @@ impl Flavour {
             })
         };
         let origin = String::from_utf8_lossy(&read("origin")?).trim_end().to_owned();
-        let modules = vec![(BINDER.to_owned(), read(BINDER)?)];
+        let modules = vec![Module { name: BINDER.to_owned(), contents: read(BINDER)? }];
         Ok(Kernel { image: read("vmlinuz")?, origin, modules, append: String::new() })
     }
 }
@@ -339,12 +340,13 @@ impl OwnKernel {
 }
 
 /// The modules of a folder, in the order of their names.
-fn modules(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+fn modules(folder: &Path) -> Result<Vec<Module>> {
     let mut paths = files(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
     paths.sort();
     let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
-    let module = |path: &PathBuf| Ok((name(path).unwrap_or_default(), read(path)?));
+    let module =
+        |path: &PathBuf| Ok(Module { name: name(path).unwrap_or_default(), contents: read(path)? });
     paths.iter().map(module).collect()
 }
 

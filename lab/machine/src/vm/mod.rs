@@ -193,17 +193,33 @@ impl Family for Guests {
     }
 }
 
-/// The identity of a prepared guest: the flavour, the user's kernel if any, the mode, and the
-/// host's programs that the guest includes.
-type GuestKey = (String, Option<OwnKernel>, Mode, Vec<String>);
+/// The identity of a prepared guest.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct GuestKey {
+    flavour: String,
+    /// The user's kernel, if the guest has one.
+    own: Option<OwnKernel>,
+    mode: Mode,
+    /// The host's programs that the guest includes.
+    programs: Vec<String>,
+}
 
-/// The text of an error while a guest was prepared, and whether it was a [`TargetFailed`].
-type Failure = (String, bool);
+/// The error of a guest that could not be prepared.
+struct Failure {
+    text: String,
+    /// The error was a [`TargetFailed`].
+    is_the_guests: bool,
+}
 
 impl Vm<'_> {
     fn key(&self, mode: Mode) -> GuestKey {
         let Source { flavour, own, .. } = &self.source;
-        (flavour.to_string(), own.clone(), mode, self.programs.clone())
+        GuestKey {
+            flavour: flavour.to_string(),
+            own: own.clone(),
+            mode,
+            programs: self.programs.clone(),
+        }
     }
 
     fn guest(&self, mode: Mode, stop: &AtomicBool) -> Result<Arc<Guest>> {
@@ -211,15 +227,15 @@ impl Vm<'_> {
         let guest = guests.entry(self.key(mode)).or_insert_with(|| {
             let Source { flavour, own, .. } = &self.source;
             let guest = Guest::ready(flavour, own.as_ref(), mode, &self.programs, stop);
-            guest.map(Arc::new).map_err(|error| {
-                let is_the_guests = error.is::<TargetFailed>();
-                (format!("{error:#}"), is_the_guests)
+            guest.map(Arc::new).map_err(|error| Failure {
+                text: format!("{error:#}"),
+                is_the_guests: error.is::<TargetFailed>(),
             })
         });
         match guest {
             Ok(guest) => Ok(Arc::clone(guest)),
-            Err((why, true)) => Err(TargetFailed(why.clone()).into()),
-            Err((why, false)) => bail!("{why}"),
+            Err(Failure { text, is_the_guests: true }) => Err(TargetFailed(text.clone()).into()),
+            Err(Failure { text, is_the_guests: false }) => bail!("{text}"),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! runs one request at a time and does not read the stream.
 
 use std::{
-    fs, io,
+    fs,
     path::PathBuf,
     process::{Command, Stdio},
     sync::atomic::AtomicBool,
@@ -189,11 +189,9 @@ impl Guest {
     /// Replaces the error of a missing QEMU by one with the remedy.
     fn installed(&self, error: anyhow::Error) -> anyhow::Error {
         let Architecture { emulator, package, .. } = self.architecture;
-        match error.downcast_ref::<io::Error>() {
-            Some(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                anyhow!("{emulator} has gone: install {package}")
-            }
-            _ => error,
+        match error.downcast_ref().is_some_and(child::Error::is_missing) {
+            true => anyhow!("{emulator} has gone: install {package}"),
+            false => error,
         }
     }
 

@@ -24,25 +24,23 @@ const MANY: u64 = 1000;
 /// The largest number of repetitions that a next step proposes.
 const MOST: usize = 200;
 
-/// The beginning of a reason that names differing conditions.
-const DOUBT: &str = "in doubt: ";
-
-/// The beginning of a reason that ends with the command for a comparison in turn.
-const IN_TURN: &str = "in turn decides: ";
-
 /// The gain of a step that settles an undecided statistic.
 const UNDECIDED: &str = "an answer to what is undecided";
 
 /// The answer of a comparison.
 pub struct Compared {
+    /// The finding, in one sentence with its interval.
     pub title: String,
     /// The verdict in a few words, as `better tail, worse median`.
     pub verdict: &'static str,
+    /// How far the finding can be trusted.
     pub trust: Trust,
+    /// Commands that would tell more, three at most.
     pub next: Vec<Step>,
 }
 
 impl Compared {
+    /// Words the findings of a comparison.
     pub fn new(comparison: &Comparison) -> Self {
         Self {
             title: title(comparison),
@@ -373,8 +371,7 @@ fn trust(comparison: &Comparison) -> Trust {
 
 /// The trust in series of times: whether conditions differ, and whether the sides took turns.
 fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
-    let in_doubt =
-        judged.iter().filter(|line| line.reasons.iter().any(|one| one.starts_with(DOUBT))).count();
+    let in_doubt = judged.iter().filter(|line| line.is_in_doubt).count();
     if in_doubt > 0 {
         let words = format!("{in_doubt} of {} series, whose conditions differ", judged.len());
         return Verdict::bad("In doubt", &[words]);
@@ -418,8 +415,7 @@ fn few_samples(judged: &[&Line]) -> Option<Verdict> {
 /// The next steps, three at most.
 fn next(comparison: &Comparison) -> Vec<Step> {
     let mut next = Vec::new();
-    let reasons = comparison.lines.iter().flat_map(|line| &line.reasons);
-    let command = reasons.filter_map(|one| one.strip_prefix(IN_TURN)).next();
+    let command = comparison.lines.iter().find_map(|line| line.in_turn.as_deref());
     next.extend(command.map(|command| Step::new("measure in turn", command)));
     if comparison.lines.len() == 1 && comparison.finding == Finding::Mixed {
         let (tail, median) = match verdict(comparison).starts_with("better tail") {
@@ -518,6 +514,8 @@ mod tests {
                 finding: if both { Finding::Mixed } else { found.clone().max().unwrap() },
                 sentence: String::new(),
                 reasons: Vec::new(),
+                is_in_doubt: false,
+                in_turn: None,
                 figures: None,
                 statistics,
                 reference: None,

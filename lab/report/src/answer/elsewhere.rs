@@ -28,6 +28,7 @@ pub struct Elsewhere {
     to: Option<Quantity>,
     /// The machines.
     on: OneLine,
+    /// The publication.
     pub source: OneLine,
 }
 
@@ -83,10 +84,12 @@ pub fn for_case(case: &CaseResult) -> Option<&'static Elsewhere> {
 }
 
 impl Elsewhere {
+    /// The published figure, or the lower end of a published range.
     pub fn low(&self) -> f64 {
         self.from.0
     }
 
+    /// The published figure, or the upper end of a published range.
     pub fn high(&self) -> f64 {
         self.to.map_or(self.from.0, |to| to.0)
     }

@@ -7,8 +7,11 @@ use chronoscope_run::{Answering, CaseResult, Run, SeriesResult, Unit, answer::Pi
 pub struct Latency<'a> {
     /// The word above rows that follow each other; may be empty.
     pub group: String,
+    /// The words at the head of the row.
     pub name: String,
+    /// The measured case.
     pub case: &'a CaseResult,
+    /// The series with the samples.
     pub series: &'a SeriesResult,
     /// A contrast to the others, such as an ordinary task among real-time ones.
     pub contrast: bool,
@@ -39,6 +42,7 @@ impl<'a> Latency<'a> {
         }
     }
 
+    /// The unit of the samples.
     pub fn unit(&self) -> Unit {
         self.series.unit
     }

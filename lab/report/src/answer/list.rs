@@ -1,17 +1,20 @@
 //! The rows of answers that are no latencies: limits, published figures and peers, as cells of text.
 
 use super::{
-    rule,
+    reading, rule,
     span::{Span, amount, ratio},
 };
 use chronoscope_run::{
     Answering, CaseResult, Limit, PeerResult, Published, Run, Status, statistics,
 };
+use chronoscope_suite::spec::Figure;
 use chronoscope_units::show;
 
 /// A table of text: the first column is of words, the others of numbers.
 pub struct List {
+    /// The words above the columns; none above the verdicts.
     pub head: Vec<&'static str>,
+    /// The rows, in the order of the run.
     pub rows: Vec<ListRow>,
 }
 
@@ -33,9 +36,11 @@ impl List {
 
 /// A row of a list.
 pub struct ListRow {
+    /// One cell for each column.
     pub cells: Vec<String>,
     /// The last words: a verdict, or a reason.
     pub verdict: String,
+    /// The status of the verdict.
     pub status: Status,
     /// The share of its room that the value takes: 1 at the limit; `None` without a limit.
     pub share: Option<f64>,
@@ -47,13 +52,19 @@ pub struct ListRow {
 
 /// A limit of a case with the value that is nearest to it, or farthest beyond it.
 pub struct Limited<'a> {
+    /// The judged case.
     pub case: &'a CaseResult,
+    /// The limit, as the study gives it.
     pub limit: &'a Limit,
+    /// The value of the statistic.
     pub value: f64,
+    /// The unit of the value and the bound; may be empty.
     pub unit: String,
+    /// The bound in the unit of the value.
     pub bound: f64,
     /// The value may not be below the bound.
     pub at_least: bool,
+    /// The value is within the bound.
     pub held: bool,
     /// The value as a share of an upper bound, or a lower bound as a share of the value.
     pub share: f64,
@@ -94,6 +105,7 @@ impl<'a> Limited<'a> {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// The bound with its sign and unit, as `≤ 5 µs`.
     pub fn bound_words(&self) -> String {
         let sign = if self.at_least { "≥" } else { "≤" };
         format!("{sign} {}", amount(self.bound, &self.unit, true))
@@ -236,15 +248,18 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
     rows.collect()
 }
 
-/// The span of a figure over the usual series of an experiment's cases with evidence.
-pub fn of_experiment(run: &Run, experiment: &str, name: &str) -> Option<Span> {
+/// The span of a figure over an experiment's cases with evidence. A statistic of the first series
+/// spans all [usual](rule::usual) ones.
+pub fn of_experiment(run: &Run, experiment: &str, figure: Figure) -> Option<Span> {
     let mut spans = Vec::new();
     for case in run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven()) {
-        let mut series: Vec<_> = rule::usual(case).map(Some).collect();
-        if series.is_empty() {
-            series.push(None); // a figure needs none
+        match figure {
+            Figure::First(name) if rule::usual(case).nth(1).is_some() => {
+                let each = rule::usual(case);
+                spans.extend(each.filter_map(|one| Span::of_case(case, Some(one), name)));
+            }
+            _ => spans.extend(reading::span(case, figure)),
         }
-        spans.extend(series.into_iter().filter_map(|one| Span::of_case(case, one, name)));
     }
     let mut spans = spans.into_iter();
     let first = spans.next()?;

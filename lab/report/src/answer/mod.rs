@@ -5,6 +5,7 @@
 pub mod compared;
 pub mod elsewhere;
 pub mod explain;
+pub mod headline;
 pub mod latency;
 pub mod list;
 pub mod picture;
@@ -36,12 +37,15 @@ pub struct Answer<'a> {
     pub context: Vec<String>,
     /// The finding, in one sentence.
     pub title: String,
+    /// How far the figures can be trusted.
     pub trust: Trust,
+    /// The rows below the title.
     pub body: Body<'a>,
     /// Sentences below the rows.
     pub also: Vec<String>,
     /// Limits that were missed and cases without a measurement, each with its reason.
     pub problems: Vec<Problem>,
+    /// Commands and settings that would tell more, the most useful first.
     pub next: Vec<Step>,
 }
 
@@ -49,6 +53,7 @@ pub struct Answer<'a> {
 pub struct Step {
     /// The gain, as `better digits`; may be empty.
     pub gain: String,
+    /// The command, setting or choice.
     pub action: String,
 }
 
@@ -73,8 +78,11 @@ impl fmt::Display for Step {
 
 /// The rows of an answer.
 pub enum Body<'a> {
+    /// One row for each latency.
     Latencies(Vec<Latency<'a>>),
+    /// Kernels against operations.
     Ranking(Ranking),
+    /// A table of text.
     List(List),
     /// No case has evidence.
     Nothing,
@@ -84,7 +92,9 @@ pub enum Body<'a> {
 pub struct Problem {
     /// `None` for a note.
     pub status: Option<Status>,
+    /// The reason or the note, as one sentence.
     pub reason: String,
+    /// The labels of the cases.
     pub cases: Vec<String>,
 }
 
@@ -107,6 +117,7 @@ pub fn rules(run: &Run) -> Cow<'_, Answering> {
 }
 
 impl<'a> Answer<'a> {
+    /// Answers the question of a run.
     pub fn from_run(run: &'a Run) -> Self {
         let rules = rules(run);
         let ruled = Ruled { run, rules: &rules };
@@ -205,15 +216,16 @@ fn nothing(run: &Run) -> String {
     }
 }
 
+/// The title of a ranking: the limits and the wins of the kernel that the study names; without
+/// one, the findings of the experiments.
 fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
-    let subject = match &*rules.subject {
-        "" => ranking.leader(),
-        subject => subject,
+    let wins = ranking.wins(&rules.subject, None);
+    let (Some(Wins { won, rows }), false) = (wins, rules.subject.is_empty()) else {
+        return of_experiments(run);
     };
-    let name = reading::capital(subject);
-    let Wins { won, rows } = ranking.wins(subject);
-    let wins = format!("fastest in {won} of {}", span::count(rows, "timed operation"));
-    let cost = ranking.cost(subject).filter(|(ratio, _)| *ratio > 1.05);
+    let name = rule::proper(&rules.subject);
+    let wins = format!("fastest in {won} of {} of its kind", span::count(rows, "timing"));
+    let cost = ranking.cost(&rules.subject).filter(|(ratio, _)| *ratio > 1.05);
     let cost = cost
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
     let limits = list::limited(run);
@@ -231,16 +243,16 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
     }
 }
 
-/// How often the subject wins among tasks of one kind, where kernels offer different kinds.
+/// How often the study's kernel wins among tasks of one kind, where kernels offer different kinds.
 fn like_for_like(rules: &Answering, body: &Body<'_>) -> Vec<String> {
     let Body::Ranking(ranking) = body else { return Vec::new() };
     let mixed = ranking.columns.iter().any(|column| column.several);
-    let subject = if rules.subject.is_empty() { ranking.leader() } else { &*rules.subject };
+    let subject = &*rules.subject;
     let kinds = ["thread", "coroutine", "process"].into_iter().filter_map(|kind| {
-        let Wins { won, rows } = ranking.wins_of_kind(subject, kind)?;
+        let Wins { won, rows } = ranking.wins(subject, Some(kind))?;
         Some(format!("{kind}s against {kind}s, {subject} is fastest in {won} of {rows}"))
     });
-    let kinds: Vec<String> = kinds.filter(|_| mixed).collect();
+    let kinds: Vec<String> = kinds.filter(|_| mixed && !subject.is_empty()).collect();
     if kinds.is_empty() { kinds } else { vec![format!("Like for like, {}.", kinds.join("; "))] }
 }
 
@@ -271,8 +283,11 @@ fn of_published(list: &List) -> String {
 fn of_experiments(run: &Run) -> String {
     let mut title = String::new();
     let mut left_out = 0;
-    for sentence in reading::experiments(run).iter().filter_map(|name| reading::sentence(run, name))
-    {
+    let experiments = reading::experiments(run);
+    let found = experiments
+        .iter()
+        .filter_map(|name| headline::sentence(run, name).or_else(|| reading::sentence(run, name)));
+    for sentence in found {
         let length = title.chars().count() + sentence.chars().count() + 2;
         match title.is_empty() {
             true => title = sentence,

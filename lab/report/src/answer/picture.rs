@@ -14,9 +14,11 @@ const POINTS: usize = 3;
 /// A curve of a sweep.
 #[derive(Debug, PartialEq)]
 pub struct Curve {
+    /// The words in the legend.
     pub name: String,
     /// The place of its rule, which a measured curve and its published ones share.
     pub line: usize,
+    /// The figures are published, not measured.
     pub published: bool,
     /// Parameters and figures, by ascending parameter.
     pub points: Vec<(f64, f64)>,
@@ -85,6 +87,7 @@ fn published<'a>(
 /// A stacked bar.
 #[derive(Debug, PartialEq)]
 pub struct Stacked {
+    /// The words beside the bar.
     pub name: String,
     /// Names, amounts in words, and shares of the whole.
     pub parts: Vec<(String, String, f64)>,

@@ -1,14 +1,17 @@
-//! A ranking of kernels. Each row is an operation, each column a kernel with a kind of task, and
-//! each cell is compared with the row's best. Threads are compared with threads and coroutines with
-//! coroutines; a tie is no win. Figures of different machines or clocks are never in one ranking.
+//! A ranking of kernels. Each row is an operation, each column a kernel with a kind of task. Threads
+//! are compared with threads and coroutines with coroutines; a tie is no win. Figures of different
+//! machines or clocks are never in one ranking.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use chronoscope_run::{Answering, CaseResult, Run, answer::Pick};
+use chronoscope_suite::spec::{Decides, Figure};
 
 use super::{
+    reading,
     rule::{self, kernel, machine},
-    span,
+    span::{self, Span},
 };
-use chronoscope_run::{Answering, CaseResult, Run, answer::Pick};
 
 /// Cells that differ by less than this count as equal. Exact figures are whole numbers, and figures
 /// of a wall clock are not more precise.
@@ -16,13 +19,16 @@ const TIE: f64 = 0.01;
 
 /// A ranking.
 pub struct Ranking {
+    /// The kernels, each with its kinds of task.
     pub columns: Vec<Column>,
+    /// The operations.
     pub rows: Vec<Row>,
 }
 
 /// A kernel with one kind of task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
+    /// The kernel, as in the name of its target.
     pub kernel: String,
     /// `thread`, `coroutine`, `process`; empty for cases without a kind of task.
     pub kind: String,
@@ -34,23 +40,79 @@ pub struct Column {
 
 /// An operation.
 pub struct Row {
+    /// The operation, in words.
     pub name: String,
     /// The operation's kind, such as `Wake`; empty if the rules give none.
     pub group: String,
+    /// The unit of the values; may be empty.
     pub unit: String,
     /// The values are times, of which the least wins.
     pub timed: bool,
     /// The words with which a title names the subject's cost in the row.
     pub cost: String,
-    /// A value for each column.
-    pub values: Vec<Option<f64>>,
+    /// The figure that ranks.
+    pub decides: Decides,
+    /// A cell for each column.
+    pub cells: Vec<Option<Cell>>,
+    /// The cells belong to kinds of task, which are ranked apart.
+    by_kind: bool,
+}
+
+/// The figures of a kernel in an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The figure that ranks.
+    pub value: f64,
+    /// The worst beside a usual figure, or the usual figure beside the worst.
+    pub beside: Option<f64>,
+}
+
+/// The place of a cell among those that it is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// No other cell is as good.
+    Best,
+    /// Equal to the best of the others.
+    Equal,
+    /// Another cell is better.
+    Behind,
+    /// Nothing to compare with.
+    Alone,
 }
 
 impl Row {
-    /// The least value of the ranked columns.
-    pub fn best(&self, columns: &[Column]) -> Option<f64> {
-        let ranked = self.values.iter().zip(columns).filter(|(_, column)| !column.floor);
-        ranked.filter_map(|(value, _)| *value).reduce(f64::min)
+    /// The value of a column.
+    pub fn value(&self, column: usize) -> Option<f64> {
+        self.cells[column].map(|cell| cell.value)
+    }
+
+    /// The other ranked columns that a column is compared with.
+    fn rivals<'a>(&'a self, columns: &'a [Column], own: usize) -> impl Iterator<Item = f64> + 'a {
+        let is_rival = move |(index, column): &(usize, &Column)| {
+            *index != own
+                && !column.floor
+                && column.kernel != columns[own].kernel
+                && (!self.by_kind || column.kind == columns[own].kind)
+        };
+        let rivals = columns.iter().enumerate().filter(is_rival);
+        rivals.filter_map(|(index, _)| self.value(index))
+    }
+
+    /// The least value of a column and its rivals.
+    pub fn best(&self, columns: &[Column], own: usize) -> Option<f64> {
+        let own_value = self.value(own).filter(|_| !columns[own].floor);
+        own_value.into_iter().chain(self.rivals(columns, own)).reduce(f64::min)
+    }
+
+    /// The place of a column's cell.
+    pub fn place(&self, columns: &[Column], own: usize) -> Place {
+        let rival = self.rivals(columns, own).reduce(f64::min);
+        match self.value(own).filter(|_| !columns[own].floor).zip(rival) {
+            None => Place::Alone,
+            Some((value, rival)) if !is_best(value, rival) => Place::Behind,
+            Some((value, rival)) if is_best(rival, value) => Place::Equal,
+            Some(_) => Place::Best,
+        }
     }
 }
 
@@ -59,10 +121,12 @@ pub fn is_best(value: f64, best: f64) -> bool {
     value <= best * (1.0 + TIE)
 }
 
-/// The wins of a kernel: the timed rows in which it alone is best, and the rows that count.
+/// The wins of a kernel: the timed comparisons in which it alone is best, and those that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wins {
+    /// The timed rows in which the kernel alone is best.
     pub won: usize,
+    /// The timed rows in which the kernel is compared.
     pub rows: usize,
 }
 
@@ -79,27 +143,21 @@ fn kind(case: &CaseResult) -> Option<String> {
 impl Ranking {
     /// The ranking of a run by its rules; `None` if it has fewer than two kernels to rank.
     pub fn from_run(run: &Run, rules: &Answering) -> Option<Self> {
-        let own;
-        let picks = if rules.rows.is_empty() {
-            own = picks(run, rules)?;
-            &own
+        let asked = if rules.rows.is_empty() {
+            own_rows(run, rules)?
         } else {
-            &rules.rows
+            rules.rows.iter().map(Asked::for_pick).collect()
         };
-        let mut cells: Vec<Cells> = Vec::new();
-        for pick in picks {
-            cells.extend(Cells::for_pick(pick, run, rules));
-        }
-        let columns = columns(&cells, rules);
+        let found: Vec<Cells> =
+            asked.into_iter().filter_map(|asked| Cells::new(asked, run, rules)).collect();
+        let columns = columns(&found, rules);
         let ranked: BTreeSet<&str> =
             columns.iter().filter(|column| !column.floor).map(|column| &*column.kernel).collect();
         if ranked.len() < 2 {
             return None;
         }
-        let rows = cells.into_iter().map(|cells| cells.row(&columns)).collect();
-        let mut ranking = Self { columns, rows };
-        ranking.sort();
-        Some(ranking)
+        let rows = found.into_iter().map(|cells| cells.row(&columns)).collect();
+        Some(Self { columns, rows })
     }
 
     /// The ranking of the second machine, whose figures are shown next to the first machine's;
@@ -109,159 +167,138 @@ impl Ranking {
         Self::from_run(run, &Answering { machine, ..rules.clone() })
     }
 
-    /// The kernels in the order of their columns.
-    pub fn kernels(&self) -> Vec<&str> {
-        let mut kernels: Vec<&str> = self.columns.iter().map(|column| &*column.kernel).collect();
-        kernels.dedup();
-        kernels
-    }
-
-    /// The least value of a kernel's kinds of task in a row.
-    pub fn least(&self, row: &Row, kernel: &str) -> Option<f64> {
-        let own = self.columns.iter().zip(&row.values).filter(|(own, _)| own.kernel == kernel);
-        own.filter_map(|(_, value)| *value).reduce(f64::min)
-    }
-
-    /// The kernel that is nearest to the best of each row, by the geometric mean.
-    pub fn leader(&self) -> &str {
-        self.columns.iter().find(|column| !column.floor).map_or("", |column| &column.kernel)
-    }
-
-    /// The rows that a kernel wins with any of its kinds of task.
-    pub fn wins(&self, kernel: &str) -> Wins {
-        self.wins_among(kernel, |_| true)
-    }
-
-    /// The rows that a kernel wins among the columns of one kind of task; `None` if no other kernel
-    /// has the kind.
-    pub fn wins_of_kind(&self, kernel: &str, kind: &str) -> Option<Wins> {
-        let is_kind = |column: &Column| column.kind == kind && !column.floor;
-        let kernels = self.columns.iter().filter(|column| is_kind(column));
-        let both = kernels.clone().any(|column| column.kernel == kernel)
-            && kernels.clone().any(|column| column.kernel != kernel);
-        both.then(|| self.wins_among(kernel, is_kind))
-    }
-
-    fn wins_among(&self, kernel: &str, has: impl Fn(&Column) -> bool) -> Wins {
+    /// The comparisons that a kernel wins among tasks of one kind, or of all kinds if `kind` is
+    /// `None`; `None` if it has none.
+    pub fn wins(&self, kernel: &str, kind: Option<&str>) -> Option<Wins> {
         let mut wins = Wins::default();
-        for row in self.rows.iter().filter(|row| row.timed) {
-            let least = |own: bool| {
-                let cells = self.columns.iter().zip(&row.values).filter(|(column, _)| {
-                    !column.floor && has(column) && (column.kernel == kernel) == own
-                });
-                cells.filter_map(|(_, value)| *value).reduce(f64::min)
-            };
-            if let (Some(own), Some(other)) = (least(true), least(false)) {
-                wins.rows += 1;
-                wins.won += usize::from(own < other && !is_best(other, own));
+        for (index, column) in self.columns.iter().enumerate() {
+            let is_own = column.kernel == kernel && kind.is_none_or(|kind| column.kind == kind);
+            // Of a row without kinds, the kernel's first column counts.
+            let first = self.columns.iter().position(|one| one.kernel == kernel) == Some(index);
+            let counts =
+                |row: &&Row| is_own && row.timed && (row.by_kind || kind.is_none() && first);
+            for row in self.rows.iter().filter(counts) {
+                let place = row.place(&self.columns, index);
+                wins.rows += usize::from(place != Place::Alone);
+                wins.won += usize::from(place == Place::Best);
             }
         }
-        wins
+        (wins.rows > 0).then_some(wins)
     }
 
     /// The subject's ratio to the best in the first row whose cost a title names, and its words.
     pub fn cost(&self, kernel: &str) -> Option<(f64, &str)> {
         let row = self.rows.iter().find(|row| !row.cost.is_empty())?;
-        let own = self.least(row, kernel)?;
-        let best = row.best(&self.columns).filter(|best| *best > 0.0)?;
-        Some((own / best, &row.cost))
-    }
-
-    /// Orders the columns: the floor first, then kernels by the geometric mean of their ratios in
-    /// timed rows; a kernel's kinds stay together, threads first.
-    fn sort(&mut self) {
-        let mut mean: BTreeMap<String, f64> = BTreeMap::new();
-        for kernel in self.columns.iter().map(|column| column.kernel.clone()) {
-            let logs: Vec<f64> = self
-                .rows
-                .iter()
-                .filter(|row| row.timed)
-                .filter_map(|row| {
-                    let best = row.best(&self.columns).filter(|best| *best > 0.0)?;
-                    let own = self.least(row, &kernel)?;
-                    (own > 0.0).then(|| (own / best).ln())
-                })
-                .collect();
-            let average = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-            mean.insert(kernel, if logs.is_empty() { f64::INFINITY } else { average });
-        }
-        let mut order: Vec<usize> = (0..self.columns.len()).collect();
-        order.sort_by(|one, other| {
-            let key = |index: usize| {
-                let column = &self.columns[index];
-                (!column.floor, mean[&column.kernel], column.kind != "thread")
-            };
-            let ((floor, mean, kind), (floors, means, kinds)) = (key(*one), key(*other));
-            floor.cmp(&floors).then(mean.total_cmp(&means)).then(kind.cmp(&kinds))
-        });
-        self.columns = order.iter().map(|index| self.columns[*index].clone()).collect();
-        for row in &mut self.rows {
-            row.values = order.iter().map(|index| row.values[*index]).collect();
-        }
+        let own = self.columns.iter().position(|column| column.kernel == kernel)?;
+        let best = row.best(&self.columns, own).filter(|best| *best > 0.0)?;
+        Some((row.value(own)? / best, &row.cost))
     }
 }
 
-/// The values of a row before the columns are known: by kernel and kind.
+/// A row that is asked for: its cases, and the figures of a cell.
+struct Asked {
+    pick: Pick,
+    /// The figure that ranks, and the one beside it.
+    figures: (Figure, Option<Figure>),
+    /// The pick names the figure that ranks.
+    is_named: bool,
+    decides: Decides,
+}
+
+impl Asked {
+    /// A row of the rules. What it leaves open is decided by the experiment's reading.
+    fn for_pick(pick: &Pick) -> Self {
+        let own = reading::find(&pick.experiment);
+        let (typical, worst, decides) = own
+            .map_or((Figure::First("p50"), Some(Figure::First("max")), Decides::Typical), |own| {
+                (own.typical, own.worst, own.decides)
+            });
+        let figures = match (decides, worst) {
+            (Decides::Worst, Some(worst)) => (worst, Some(typical)),
+            _ => (typical, worst),
+        };
+        let is_named = !pick.statistic.is_empty() || !pick.series.is_empty();
+        Self { pick: pick.clone(), figures, is_named, decides }
+    }
+
+    /// The figures of a case.
+    fn cell(&self, case: &CaseResult) -> Option<(Span, Option<Span>)> {
+        if self.is_named {
+            let named = &*self.pick.statistic;
+            let beside = match named {
+                "" | "p50" | "mean" => rule::figure(&self.pick, case, "max"),
+                _ => None,
+            };
+            return Some((rule::figure(&self.pick, case, "")?, beside));
+        }
+        let (value, beside) = self.figures;
+        let beside = beside.and_then(|figure| reading::span(case, figure));
+        Some((reading::span(case, value)?, beside))
+    }
+}
+
+/// The cells of a row before the columns are known: by kernel and kind.
 struct Cells {
-    name: String,
-    group: String,
+    asked: Asked,
     unit: String,
-    timed: bool,
-    cost: String,
-    values: Vec<(String, String, f64)>,
+    values: Vec<(String, String, Cell)>,
 }
 
 impl Cells {
-    /// The values of a pick; `None` if fewer than two kernels have one, or their clocks differ.
-    fn for_pick(pick: &Pick, run: &Run, rules: &Answering) -> Option<Self> {
-        let mut values: Vec<(String, String, f64)> = Vec::new();
+    /// The cells of a row; `None` if fewer than two kernels have one, or their clocks differ.
+    fn new(asked: Asked, run: &Run, rules: &Answering) -> Option<Self> {
+        let mut values: Vec<(String, String, Cell)> = Vec::new();
         let mut unit: Option<String> = None;
         let here =
             |case: &&CaseResult| rules.machine.is_empty() || machine(case) == &*rules.machine;
-        for case in rule::cases(pick, run).filter(here) {
+        for case in rule::cases(&asked.pick, run).filter(here) {
             let Some(kind) = kind(case) else { continue };
-            let Some(span) = rule::figure(pick, case, "") else { continue };
-            let value = span.value.unwrap_or(span.high);
+            let Some((span, beside)) = asked.cell(case) else { continue };
             if *unit.get_or_insert_with(|| span.unit.clone()) != span.unit {
                 return None;
             }
+            let number = |span: &Span| span.value.unwrap_or(span.high);
+            let beside = beside.filter(|beside| beside.unit == span.unit);
+            let cell = Cell { value: number(&span), beside: beside.as_ref().map(number) };
             let kernel = kernel(case).to_owned();
             if !values.iter().any(|(own, of, _)| (own, of) == (&kernel, &kind)) {
-                values.push((kernel, kind, value));
+                values.push((kernel, kind, cell));
             }
         }
         let first = values.first()?.0.clone();
-        values.iter().any(|(kernel, ..)| *kernel != first).then(|| Self {
-            name: pick.name.to_string(),
-            group: pick.group.to_string(),
-            unit: unit.unwrap_or_default(),
-            timed: !pick.untimed,
-            cost: pick.cost.to_string(),
-            values,
-        })
+        let several = values.iter().any(|(kernel, ..)| *kernel != first);
+        several.then(|| Self { asked, unit: unit.unwrap_or_default(), values })
     }
 
     /// The row: a value without a kind stands in all columns of its kernel, or in the first if it
     /// is no time.
     fn row(self, columns: &[Column]) -> Row {
-        let value = |index: usize, column: &Column| {
+        let Self { asked: Asked { pick, decides, is_named, .. }, unit, values } = self;
+        let cell = |index: usize, column: &Column| {
             let is_first =
                 columns.iter().position(|one| one.kernel == column.kernel) == Some(index);
             let of = |kind: &str| {
-                let mut found = self.values.iter();
+                let mut found = values.iter();
                 let found = found.find(|(kernel, of, _)| (kernel, &**of) == (&column.kernel, kind));
-                found.map(|(.., value)| *value)
+                found.map(|(.., cell)| *cell)
             };
-            of(&column.kind).or_else(|| of("").filter(|_| self.timed || is_first))
+            of(&column.kind).or_else(|| of("").filter(|_| !pick.untimed || is_first))
         };
-        let values =
-            columns.iter().enumerate().map(|(index, column)| value(index, column)).collect();
-        let Self { name, group, unit, timed, cost, .. } = self;
-        Row { name, group, unit, timed, cost, values }
+        Row {
+            cells: columns.iter().enumerate().map(|(index, column)| cell(index, column)).collect(),
+            name: pick.name.to_string(),
+            group: pick.group.to_string(),
+            unit,
+            timed: !pick.untimed,
+            cost: pick.cost.to_string(),
+            decides: if is_named { Decides::Typical } else { decides },
+            by_kind: values.iter().any(|(_, kind, _)| !kind.is_empty()),
+        }
     }
 }
 
-/// The columns of all rows, in the order in which kernels appear. A kernel without kinds has one.
+/// The columns of all rows: the floor, then the kinds of task one after the other, the kernels of a
+/// kind by their names. A kernel without kinds has one column.
 fn columns(cells: &[Cells], rules: &Answering) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let all = || cells.iter().flat_map(|cells| &cells.values);
@@ -278,51 +315,65 @@ fn columns(cells: &[Cells], rules: &Answering) -> Vec<Column> {
     for column in &mut columns {
         column.several = kernels.iter().filter(|kernel| **kernel == column.kernel).count() > 1;
     }
-    // A thread comes first, which takes the values without a kind that are no times.
-    columns.sort_by_key(|column| column.kind != "thread");
+    let order = ["thread", "process", "coroutine", ""];
+    let place = |kind: &str| order.iter().position(|one| *one == kind);
+    columns.sort_by_cached_key(|column| {
+        (!column.floor, place(&column.kind), column.kernel.to_lowercase())
+    });
     columns
 }
 
-/// The rows of a run without rules: one for each experiment and label without the kind of task that
-/// two kernels of one machine ran. `None` if there are two machines.
-fn picks(run: &Run, rules: &Answering) -> Option<Vec<Pick>> {
+/// The rows of a run without rules: one for each figure of each experiment, with each label without
+/// the kind of task, that two kernels of one machine ran. `None` if there are two machines.
+fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
     let proven = || run.cases.iter().filter(|case| case.is_proven());
     let first = machine(proven().next()?);
     if rules.machine.is_empty() && proven().any(|case| machine(case) != first) {
         return None;
     }
-    let mut picks: Vec<Pick> = Vec::new();
+    let mut rows: Vec<Asked> = Vec::new();
     for case in proven() {
         let when = case.label.parameters().filter(|(name, _)| !["kind", "pair"].contains(name));
         let when = when.map(|(name, value)| (name.into(), value.into()));
-        let mut pick =
+        let pick =
             Pick { experiment: case.experiment.clone(), when: when.collect(), ..Pick::default() };
         let words = pick.when.iter().map(|(name, value)| format!(" {name}={value}"));
-        pick.name = format!("{}{}", case.experiment, words.collect::<String>()).into();
-        if !picks.contains(&pick) {
-            picks.push(pick);
+        let name = format!("{}{}", case.experiment, words.collect::<String>());
+        let Some(reading) = reading::find(&case.experiment) else { continue };
+        let mut add = |name: String, figures: Option<(Figure, Option<Figure>)>| {
+            let pick = Pick { name: name.into(), ..pick.clone() };
+            let asked = Asked::for_pick(&pick);
+            let figures = figures.unwrap_or(asked.figures);
+            if !rows.iter().any(|row| row.pick == pick) {
+                rows.push(Asked { figures, ..asked });
+            }
+        };
+        let several = rule::usual(case).nth(1).is_some();
+        if several {
+            for series in rule::usual(case) {
+                let (series, name) = (series.name.clone(), format!("{name} {}", series.name));
+                let pick = Pick { series, name: name.into(), ..pick.clone() };
+                if !rows.iter().any(|row| row.pick == pick) {
+                    rows.push(Asked::for_pick(&pick));
+                }
+            }
+            continue;
+        }
+        add(name.clone(), None);
+        for (words, figure) in reading.also {
+            add(format!("{name}, {words}"), Some((*figure, None)));
         }
     }
-    Some(picks)
+    Some(rows)
 }
 
-/// A cell: the amount of the best, ratios of the others, `never` for 0, and `–` for none.
-pub fn cell(value: Option<f64>, best: Option<f64>, floor: bool) -> String {
-    match (value, best) {
-        (None, _) => "–".to_owned(),
-        (Some(value), _) if floor => amount_of(value),
-        (Some(0.0), _) => "never".to_owned(),
-        (Some(value), Some(best)) if best > 0.0 && is_best(value, best) => {
-            format!("● {}", amount_of(value))
-        }
-        (Some(value), Some(best)) if best > 0.0 => span::ratio(value / best),
-        (Some(value), _) => amount_of(value),
+/// A value in the unit of its row; a unit of ticks is in the heading.
+pub fn amount_of(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => span::amount(value, unit, true),
+        _ if value.fract() == 0.0 => span::grouped(value),
+        _ => span::amount(value, "", true),
     }
-}
-
-/// A value without its unit, which is in the heading.
-pub fn amount_of(value: f64) -> String {
-    if value.fract() == 0.0 { span::grouped(value) } else { span::amount(value, "", true) }
 }
 
 #[cfg(test)]
@@ -371,16 +422,15 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert_eq!(ranking.rows.len(), 2, "32 tasks have one kernel");
-        assert_eq!(ranking.leader(), "fast");
-        assert_eq!(ranking.wins("fast"), Wins { won: 2, rows: 2 });
-        assert_eq!(ranking.wins_of_kind("fast", "coroutine"), Some(Wins { won: 0, rows: 2 }));
-        assert_eq!(ranking.wins_of_kind("slow", "coroutine"), Some(Wins { won: 1, rows: 2 }));
-        assert_eq!(ranking.wins_of_kind("fast", "thread"), None);
-        let first = &ranking.rows[0];
-        let cells: Vec<String> = (first.values.iter().zip(&ranking.columns))
-            .map(|(value, column)| cell(*value, first.best(&ranking.columns), column.floor))
-            .collect();
-        assert_eq!(cells, ["20", "● 40", "1.5\u{a0}×", "1.2\u{a0}×"]);
+        assert_eq!(ranking.wins("fast", None), Some(Wins { won: 0, rows: 2 }));
+        assert_eq!(ranking.wins("slow", Some("coroutine")), Some(Wins { won: 1, rows: 2 }));
+        assert_eq!(ranking.wins("fast", Some("thread")), None);
+        let places = |row: usize| -> Vec<Place> {
+            let columns = 0..ranking.columns.len();
+            columns.map(|column| ranking.rows[row].place(&ranking.columns, column)).collect()
+        };
+        assert_eq!(places(0), [Place::Alone, Place::Alone, Place::Behind, Place::Best]);
+        assert_eq!(places(1), [Place::Alone, Place::Alone, Place::Equal, Place::Equal]);
     }
 
     #[test]
@@ -395,9 +445,17 @@ mod tests {
     }
 
     #[test]
-    fn cells_say_what_cannot_be_divided() {
-        assert_eq!(cell(Some(0.0), Some(0.0), false), "never");
-        assert_eq!(cell(Some(119.0), Some(0.0), false), "119");
-        assert_eq!(cell(None, Some(1.0), false), "–");
+    fn the_experiment_decides_which_figure_ranks() {
+        let mut run = run();
+        run.cases = vec![case("quick", "thread", "2", 20.0), case("sure", "thread", "2", 40.0)];
+        for (case, worst) in run.cases.iter_mut().zip([900.0, 50.0]) {
+            case.experiment = "wakeup".into();
+            case.series[0].summary.max = Some(worst);
+        }
+        let ranking = Ranking::from_run(&run, &Answering::default()).unwrap();
+        let row = &ranking.rows[0];
+        assert_eq!(row.decides, Decides::Worst);
+        assert_eq!(row.place(&ranking.columns, 1), Place::Best, "{:?}", row.cells);
+        assert_eq!(row.cells[0], Some(Cell { value: 900.0, beside: Some(20.0) }));
     }
 }

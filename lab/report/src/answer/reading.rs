@@ -2,11 +2,11 @@
 
 use chronoscope_suite::{
     experiments,
-    spec::{Better, Figure, Reading},
+    spec::{Figure, MEDIAN, Reading},
 };
 
-use super::list;
-use chronoscope_run::{Run, names::OBSERVE};
+use super::{list, span::Span};
+use chronoscope_run::{CaseResult, Run, Statistic, names::OBSERVE};
 
 /// Collects the names and the readings of the rows of the suite's table of experiments.
 macro_rules! readings {
@@ -22,44 +22,68 @@ const READINGS: &[(&str, &Reading)] = chronoscope_suite::experiments! { use read
 const OBSERVED: (&str, &Reading) = (
     OBSERVE,
     &Reading {
-        figure: Figure::Median,
-        better: Better::Less,
+        question: "how long does it take?",
+        compared: "it takes",
         sentences: &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"],
+        ..MEDIAN
     },
 );
+
+/// The reading of an experiment; `None` for an unknown one.
+pub fn find(experiment: &str) -> Option<&'static Reading> {
+    let mut readings = READINGS.iter().chain([&OBSERVED]);
+    readings.find(|(name, _)| *name == experiment).map(|(_, reading)| *reading)
+}
 
 /// Returns the sentence on an experiment of a run, without its first capital; `None` without
 /// figures.
 pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
-    let mut readings = READINGS.iter().chain([&OBSERVED]);
-    let (_, reading) = readings.find(|(name, _)| *name == experiment)?;
+    let reading = find(experiment)?;
     reading.sentences.iter().find_map(|sentence| fill(run, experiment, reading, sentence))
 }
 
-/// The name of a figure or a statistic, as a run has it.
-fn name(figure: &Figure) -> &'static str {
+/// The span of a figure in a case.
+pub fn span(case: &CaseResult, figure: Figure) -> Option<Span> {
     match figure {
-        Figure::Median => "p50",
-        Figure::Named(name) | Figure::Bound(name) => name,
+        Figure::First(statistic) => Span::of_case(case, case.measured().next(), statistic),
+        Figure::Last(statistic) => Span::of_case(case, case.measured().last(), statistic),
+        Figure::Of(series, statistic) => {
+            let series = case.series.iter().find(|one| &*one.name == series)?;
+            Span::of_case(case, Some(series), statistic)
+        }
+        Figure::Named(name) => Span::of_case(case, None, name),
     }
 }
 
-/// Returns whether a sentence says of this figure that nothing exceeded it. Of several cases, such
-/// a figure is the worst one, not the middle.
-fn is_bound(reading: &Reading, figure: &str) -> bool {
-    figure == "max" || matches!(reading.figure, Figure::Bound(_)) && figure == name(&reading.figure)
+/// The figure that a placeholder names.
+fn placeholder(text: &'static str) -> Figure {
+    let is_statistic = |name: &str| Statistic::find(name).is_some_and(Statistic::is_of_series);
+    match text.rsplit_once(' ') {
+        Some(("last", statistic)) => Figure::Last(statistic),
+        Some((series, statistic)) if is_statistic(statistic) => Figure::Of(series, statistic),
+        None if is_statistic(text) => Figure::First(text),
+        _ => Figure::Named(text),
+    }
+}
+
+/// Returns whether nothing exceeds this figure. Of several cases, such a figure is the worst one,
+/// not the middle.
+fn is_bound(reading: &Reading, figure: Figure) -> bool {
+    reading.worst == Some(figure)
+        || matches!(figure, Figure::First("max") | Figure::Last("max") | Figure::Of(_, "max"))
 }
 
 /// A sentence with its placeholders filled; `None` where the run lacks a figure.
-fn fill(run: &Run, experiment: &str, reading: &Reading, sentence: &str) -> Option<String> {
+fn fill(run: &Run, experiment: &str, reading: &Reading, sentence: &'static str) -> Option<String> {
     let mut text = String::new();
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once('{') {
-        let (figure, after) = after.split_once('}')?;
+        let (name, after) = after.split_once('}')?;
         text.push_str(before);
-        match figure {
+        match name {
             "series" => text.push_str(first_series(run, experiment)?),
             _ => {
+                let figure = placeholder(name);
                 let span = list::of_experiment(run, experiment, figure)?;
                 let is_bound = is_bound(reading, figure);
                 let span = if is_bound { span.worst(&reading.better) } else { span };
@@ -98,6 +122,7 @@ pub fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use chronoscope_run::sample;
+    use chronoscope_suite::spec::Decides;
 
     #[test]
     fn every_experiment_has_its_sentence() {
@@ -107,10 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sentence_begins_with_the_main_figure() {
+    fn the_first_sentence_begins_with_the_figure_that_decides() {
         for (experiment, reading) in READINGS {
+            let decides = match (reading.decides, reading.worst) {
+                (Decides::Worst, worst) => worst.unwrap(),
+                (Decides::Typical, _) => reading.typical,
+            };
             let (_, rest) = reading.sentences[0].split_once('{').unwrap();
-            assert!(rest.starts_with(&format!("{}}}", name(&reading.figure))), "{experiment}");
+            let (first, _) = rest.split_once('}').unwrap();
+            assert_eq!(placeholder(first), decides, "{experiment}");
+            assert!(reading.question.ends_with('?') && !reading.compared.is_empty());
         }
     }
 

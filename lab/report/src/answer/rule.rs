@@ -1,8 +1,8 @@
 //! The rules of an answer: the cases and values that they pick, and their sentences.
 
-use chronoscope_suite::{Parameter, Values, experiments};
+use chronoscope_suite::{Parameter, Values, experiments, spec::Figure};
 
-use super::span::Span;
+use super::{reading, span::Span};
 use chronoscope_run::{
     Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
     answer::Pick, answer::Sentence,
@@ -12,6 +12,22 @@ use chronoscope_units::OneLine;
 /// The kernel of a target.
 pub fn kernel(case: &CaseResult) -> &str {
     case.target.split('@').next().unwrap_or_default()
+}
+
+/// The names of kernels as their makers write them, where that is not the name in targets.
+const PROPER: [(&str, &str); 6] = [
+    ("embos", "embOS"),
+    ("freertos", "FreeRTOS"),
+    ("linux", "Linux"),
+    ("rtic", "RTIC"),
+    ("threadx", "ThreadX"),
+    ("zephyr", "Zephyr"),
+];
+
+/// The name of a kernel as its makers write it; a variant keeps the name that targets have.
+pub fn proper(kernel: &str) -> String {
+    let name = PROPER.iter().find(|(name, _)| *name == kernel);
+    name.map_or(kernel, |(_, name)| name).to_owned()
 }
 
 /// The machine of a target.
@@ -47,11 +63,17 @@ fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
     parameters.find(extra).map(|parameter| parameter.default)
 }
 
-/// The series that represent a case if nothing picks one: the first measured series. The series of
-/// the experiment `operations` are of equal rank, so all of them represent the case.
+/// The series that represent a case if nothing picks one: the one that answers the experiment's
+/// question, in most cases the first measured series. The series of the experiment `operations` are
+/// of equal rank, so all of them represent the case.
 pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
     let are_equals = case.experiment == experiments::operations::SPEC.name;
-    case.measured().take(if are_equals { usize::MAX } else { 1 })
+    let typical = reading::find(&case.experiment).map(|reading| reading.typical);
+    let skipped = match typical {
+        Some(Figure::Last(_)) => case.measured().count().saturating_sub(1),
+        _ => 0,
+    };
+    case.measured().skip(skipped).take(if are_equals { usize::MAX } else { 1 })
 }
 
 /// The series of a case that a pick selects.
@@ -72,7 +94,9 @@ pub fn figure(pick: &Pick, case: &CaseResult, statistic: &str) -> Option<Span> {
 /// The rules of an answer with the run that they answer for.
 #[derive(Clone, Copy)]
 pub struct Ruled<'a> {
+    /// The run.
     pub run: &'a Run,
+    /// The rules, from the run or the defaults.
     pub rules: &'a Answering,
 }
 

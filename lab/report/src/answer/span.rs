@@ -7,7 +7,7 @@ use chronoscope_units::{self as units, digits, show};
 
 /// Half the range of the repetitions, relative to the figure, up to which a figure is written as a
 /// value, and not as the range.
-const AGREED: f64 = 0.1;
+pub const AGREED: f64 = 0.1;
 
 /// A no-break space, which keeps a number and its unit on one line.
 const TIE: &str = "\u{a0}";
@@ -15,7 +15,9 @@ const TIE: &str = "\u{a0}";
 /// The figures of one or several cases, from the least to the greatest of their repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
+    /// The least figure of a repetition.
     pub low: f64,
+    /// The greatest figure of a repetition.
     pub high: f64,
     /// The figure over all repetitions; `None` for several cases.
     pub value: Option<f64>,

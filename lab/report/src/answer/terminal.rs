@@ -1,15 +1,19 @@
 //! The answer on a terminal: at most 24 lines of at most 80 characters, or of the terminal's width.
 //! Columns and rows that do not fit are dropped in a fixed order, and named.
 
+use std::collections::BTreeSet;
+
 use super::{
     Answer, Body, Problem, Step,
     latency::Latency,
     list::List,
-    ranking::{Column, Ranking, cell},
+    ranking::{Cell, Column, Place, Ranking, Row, amount_of},
+    rule::proper,
     span::{amount, grouped},
 };
 use crate::{Paint, screen::SIZE, screen::Screen};
 use chronoscope_run::{Run, Status, Unit};
+use chronoscope_suite::spec::Decides;
 use chronoscope_units as units;
 
 /// The widths of the names and the numbers of latencies, and of the narrowest and widest track.
@@ -371,56 +375,40 @@ impl Axis {
     }
 }
 
-/// A ranking: names, and a column for each kernel and kind of task. A narrow screen loses second
-/// kinds, then the floor, then the last kernels.
+/// A ranking: names, and a column for each kernel and kind of task with its usual figure and its
+/// worst one. A narrow screen loses the figures that do not rank, then the floor, then the last
+/// kernels.
 fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec<Line> {
     let heads: Vec<[String; 2]> = ranking.columns.iter().map(column_head).collect();
-    let cells: Vec<Vec<String>> = ranking
-        .rows
-        .iter()
-        .map(|row| {
-            let best = row.best(&ranking.columns);
-            let cells = row.values.iter().zip(&ranking.columns);
-            cells.map(|(value, column)| cell(*value, best, column.floor)).collect()
-        })
-        .collect();
-    let wide = |index: usize| {
+    let names = ranking.rows.iter().map(|row| length(&row.name)).max().unwrap_or(0).min(26);
+    let has_pairs = ranking.rows.iter().any(|row| row.cells.iter().flatten().any(has_beside));
+    let mut dropped: Vec<String> = Vec::new();
+    let mut cells = ranking_cells(ranking, has_pairs);
+    let wide = |cells: &[Vec<String>], index: usize| {
         let of_cells = cells.iter().map(|row| length(&row[index])).max().unwrap_or(0);
         of_cells.max(length(&heads[index][0])).max(length(&heads[index][1])) + 2
     };
-    let names = ranking.rows.iter().map(|row| length(&row.name)).max().unwrap_or(0).min(26);
     let mut shown: Vec<usize> = (0..ranking.columns.len()).collect();
-    let mut dropped: Vec<String> = Vec::new();
-    while names + shown.iter().map(|index| wide(*index)).sum::<usize>() > width && shown.len() > 1 {
-        let second = |place: &usize| {
-            let column = &ranking.columns[shown[*place]];
-            *place > 0 && ranking.columns[shown[place - 1]].kernel == column.kernel
-        };
-        let floor = |place: &usize| ranking.columns[shown[*place]].floor;
-        let place = (0..shown.len()).find(second).or_else(|| (0..shown.len()).find(floor));
-        let index = shown.remove(place.unwrap_or(shown.len() - 1));
+    let total = |cells: &[Vec<String>], shown: &[usize]| {
+        names + shown.iter().map(|index| wide(cells, *index)).sum::<usize>()
+    };
+    let paired = has_pairs && total(&cells, &shown) <= width;
+    if has_pairs && !paired {
+        cells = ranking_cells(ranking, false);
+        dropped.push("the figures that do not rank".to_owned());
+    }
+    while total(&cells, &shown) > width && shown.len() > 1 {
+        let floor = shown.iter().position(|index| ranking.columns[*index].floor);
+        let index = shown.remove(floor.unwrap_or(shown.len() - 1));
         dropped.push(heads[index].join(" ").trim().to_owned());
     }
-    let timed: Vec<&str> =
-        ranking.rows.iter().filter(|row| row.timed).map(|row| &*row.unit).collect();
-    let unit = timed.first().copied().unwrap_or_default();
-    let others = ranking.rows.iter().filter(|row| !row.timed).count();
-    let apart = match others {
-        0 => String::new(),
-        1 => " (the last row: counts)".to_owned(),
-        others => format!(" (the last {others} rows: counts)"),
-    };
-    let unit = if unit == "ns" { "" } else { unit };
-    let in_unit = if unit.is_empty() { String::new() } else { format!(" in {unit}") };
-    let mut lines = vec![Line::styled(
-        Style::Dim,
-        cut(
-            &format!("● best,{in_unit}{apart}; the others, times the best").replace(",;", ";"),
-            width,
-        ),
-    )];
-    for part in [0, 1] {
-        let texts = shown.iter().map(|index| format!("{:>1$}", heads[*index][part], wide(*index)));
+    let legend = ranking_legend(ranking, paired);
+    let mut lines = vec![Line::styled(Style::Dim, cut(&legend, width))];
+    let kinds: BTreeSet<&str> = heads.iter().map(|head| &*head[1]).collect();
+    let parts = if kinds.len() > 1 { 0..=1 } else { 0..=0 };
+    for part in parts {
+        let texts =
+            shown.iter().map(|index| format!("{:>1$}", heads[*index][part], wide(&cells, *index)));
         let text = texts.collect::<String>();
         if !text.trim().is_empty() {
             lines.push(Line::styled(Style::Dim, format!("{:names$}{text}", "")));
@@ -428,18 +416,11 @@ fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec
     }
     let tail = usize::from(!dropped.is_empty());
     let (count, more) = fitted(&ranking.rows, most.saturating_sub(lines.len() + tail), screen);
-    for (row, cells) in ranking.rows.iter().zip(&cells).take(count) {
+    for (row, cells_of_row) in ranking.rows.iter().zip(&cells).take(count) {
         let mut line = Line::plain(pad(&row.name, names));
         for index in &shown {
-            let text = format!("{:>1$}", cells[*index], wide(*index));
-            line = line.with(
-                cell_style(
-                    &ranking.columns[*index],
-                    row.values[*index],
-                    row.best(&ranking.columns),
-                ),
-                text,
-            );
+            let text = format!("{:>1$}", cells_of_row[*index], wide(&cells, *index));
+            line = line.with(cell_style(row, &ranking.columns, *index), text);
         }
         lines.push(line);
     }
@@ -448,28 +429,89 @@ fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec
     lines
 }
 
+fn has_beside(cell: &Cell) -> bool {
+    cell.beside.is_some()
+}
+
+/// The texts of all cells. `paired`: each has its usual figure, then its worst one; else the figure
+/// that ranks.
+fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
+    let mut texts: Vec<Vec<[String; 2]>> = Vec::new();
+    for row in &ranking.rows {
+        let cells = row.cells.iter().enumerate().map(|(index, cell)| {
+            let Some(cell) = cell else { return ["–".to_owned(), String::new()] };
+            let sign = match row.place(&ranking.columns, index) {
+                Place::Best => "● ",
+                Place::Equal => "= ",
+                Place::Behind | Place::Alone => "",
+            };
+            let value = format!("{sign}{}", amount_of(cell.value, &row.unit));
+            let beside = cell.beside.filter(|_| paired).map(|value| amount_of(value, &row.unit));
+            match (row.decides, beside) {
+                (_, None) => [value, String::new()],
+                (Decides::Typical, Some(worst)) => [value, worst],
+                (Decides::Worst, Some(typical)) => [typical, value],
+            }
+        });
+        texts.push(cells.collect());
+    }
+    // The second figures of a column stand below each other, and so do the first ones.
+    let columns = 0..ranking.columns.len();
+    let seconds: Vec<usize> = columns
+        .map(|index| texts.iter().map(|row| length(&row[index][1])).max().unwrap_or(0))
+        .collect();
+    let joined = |row: Vec<[String; 2]>| {
+        let cells = row.into_iter().zip(&seconds).map(|([first, second], wide)| match wide {
+            0 => first,
+            wide => format!("{first} {second:>wide$}"),
+        });
+        cells.collect()
+    };
+    texts.into_iter().map(joined).collect()
+}
+
+/// The line above a ranking: its signs, its figures and its unit.
+fn ranking_legend(ranking: &Ranking, paired: bool) -> String {
+    let timed = ranking.rows.iter().find(|row| row.timed).map_or("", |row| &*row.unit);
+    let others = ranking.rows.iter().filter(|row| !row.timed).count();
+    let apart = match others {
+        0 => String::new(),
+        1 => " (the last row: counts)".to_owned(),
+        others => format!(" (the last {others} rows: counts)"),
+    };
+    let unit = if matches!(timed, "" | "ns") { String::new() } else { format!("; {timed}") };
+    let pair = if paired { "; usual, worst" } else { "" };
+    let kinds: BTreeSet<&str> = ranking
+        .columns
+        .iter()
+        .filter(|column| !column.floor)
+        .map(|column| column.kind.as_str())
+        .collect();
+    let of_kind = if kinds.len() > 1 { " of its kind" } else { "" };
+    format!("● best{of_kind}, = equal{pair}{unit}{apart}")
+}
+
 /// The line that names the columns without room; `None` if all fit.
 fn left_out(names: &str, width: usize) -> Option<Line> {
     let text = format!("left out for want of width: {names}");
     (!names.is_empty()).then(|| Line::styled(Style::Dim, cut(&text, width)))
 }
 
-/// The kernel, and the kind of its tasks or its part.
+/// The kernel, and the kind of its tasks, or its part.
 fn column_head(column: &Column) -> [String; 2] {
-    let second = match (column.floor, column.several) {
-        (true, _) => "floor".to_owned(),
-        (false, true) => format!("{}s", column.kind).replace("processs", "processes"),
-        (false, false) => String::new(),
-    };
-    [column.kernel.clone(), second]
+    let part = if column.floor { "floor" } else { &column.kind };
+    [proper(&column.kernel), part.to_owned()]
 }
 
-fn cell_style(column: &Column, value: Option<f64>, best: Option<f64>) -> Style {
-    match (value, best) {
-        (Some(_), _) if column.floor => Style::Dim,
-        (Some(value), Some(best)) if super::ranking::is_best(value, best) => Style::Subject,
-        (Some(value), Some(best)) if value > 2.0 * best => Style::Contrast,
-        _ => Style::Plain,
+fn cell_style(row: &Row, columns: &[Column], index: usize) -> Style {
+    match row.place(columns, index) {
+        _ if columns[index].floor => Style::Dim,
+        Place::Best => Style::Subject,
+        Place::Behind => match row.value(index).zip(row.best(columns, index)) {
+            Some((value, best)) if value > 2.0 * best => Style::Contrast,
+            _ => Style::Plain,
+        },
+        Place::Equal | Place::Alone => Style::Plain,
     }
 }
 

@@ -19,6 +19,7 @@ const FEWEST: usize = 5;
 
 /// A verdict on the figures of one kind of clock.
 pub struct Verdict {
+    /// Nothing speaks against the figures.
     pub good: bool,
     /// The first words, as `Trust magnitudes, not digits`.
     pub head: String,
@@ -28,12 +29,14 @@ pub struct Verdict {
 
 /// The trust in a run.
 pub struct Trust {
+    /// One verdict for each kind of clock.
     pub verdicts: Vec<Verdict>,
     /// Further sentences: the cases without a measurement, and the limits judged.
     pub rest: Vec<String>,
 }
 
 impl Trust {
+    /// Judges the figures of a run by its conditions and repetitions.
     pub fn from_run(run: &Run) -> Self {
         let asked: Vec<&CaseResult> =
             run.cases.iter().filter(|case| case.verdict.status != Status::NotOffered).collect();

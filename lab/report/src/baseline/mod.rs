@@ -33,16 +33,21 @@ pub struct Baseline {
     pub series: BTreeMap<Key, Series>,
 }
 
+/// The machine of a baseline with times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
+    /// The host's name.
     pub host: OneLine,
+    /// The processor's name.
     pub processor: OneLine,
 }
 
 /// The identity of a series: [`CaseResult::key`] and the series' name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
+    /// The case's key.
     pub case: OneLine,
+    /// The series' name.
     pub series: OneLine,
 }
 
@@ -51,7 +56,9 @@ pub struct Key {
 pub struct Series {
     /// The clock's domain; `None` if there is no clock.
     pub domain: Option<Domain>,
+    /// The unit of the values.
     pub unit: Unit,
+    /// The nominal part of the duration, which the values exclude.
     pub nominal: f64,
     /// The values of each statistic in each repetition, in the order of
     /// [`COMPARED_STATISTICS`]; a single value if an exact clock gave the same in all.
@@ -65,6 +72,7 @@ pub struct Series {
 
 /// The result of checking a run against a baseline.
 pub struct Check {
+    /// The compared series.
     pub lines: Vec<Line>,
     /// Cases of the baseline that are missing in the run.
     pub vanished: Vec<String>,

@@ -12,8 +12,15 @@ use crate::{timeline::ftrace::line, timeline::ftrace::line::Kind, timeline::ftra
 pub const CLASSES: [&str; 5] =
     ["no kernel event", "interrupts", "soft interrupts", "other tasks", "non-maskable interrupts"];
 
-/// The index of the class of other tasks.
-const TASKS: usize = 3;
+/// A user of the processor's time; the number of a class is its index in [`CLASSES`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    NoEvent,
+    Interrupts,
+    SoftInterrupts,
+    Tasks,
+    NonMaskable,
+}
 
 /// The length of the longest disturbance that the search finds, in ns. An event comes when its
 /// disturbance has ended, so the search goes on for this long after a span.
@@ -21,6 +28,13 @@ const LONGEST: f64 = 1e9;
 
 /// The time of a span by class, in ns; the sum is the length of the span.
 pub type Account = [f64; CLASSES.len()];
+
+/// Says how long each class took that took any time, in the order of [`CLASSES`]. The time without
+/// an event of the kernel is left out. `shown` words a time in ns.
+pub fn took(account: &Account, shown: &dyn Fn(f64) -> String) -> Vec<String> {
+    let classes = CLASSES.iter().zip(account).skip(1).filter(|(_, ns)| **ns > 0.0);
+    classes.map(|(class, ns)| format!("{class} took {}", shown(*ns))).collect()
+}
 
 /// The disturbances of a processor that a record shows.
 pub struct Noises<'a> {
@@ -35,8 +49,7 @@ pub struct Noises<'a> {
 /// A disturbance. `end` is in ns of the trace's clock. `ns` is its net length: the disturbances
 /// that interrupted it are not included.
 struct Noise {
-    /// The index in [`CLASSES`].
-    class: usize,
+    class: Class,
     /// The number of the task or of the interrupt.
     task: u32,
     end: f64,
@@ -55,10 +68,10 @@ impl<'a> Noises<'a> {
                 continue;
             }
             let class = match kind {
-                Kind::Interrupt => 1,
-                Kind::SoftInterrupt => 2,
-                Kind::Task => TASKS,
-                Kind::NonMaskable => 4,
+                Kind::Interrupt => Class::Interrupts,
+                Kind::SoftInterrupt => Class::SoftInterrupts,
+                Kind::Task => Class::Tasks,
+                Kind::NonMaskable => Class::NonMaskable,
             };
             noises.is_osnoise |= kind != Kind::NonMaskable;
             noises.measured.push(Noise { class, task, end: event.at as f64, ns: ns as f64 });
@@ -93,21 +106,26 @@ impl<'a> Noises<'a> {
     pub fn account(&self, span: Span) -> Account {
         let mut account = Account::default();
         let task = self.ran.own_at(span.1);
-        let is_other = |noise: &&Noise| noise.class != TASKS || Some(noise.task) != task;
+        let is_other = |noise: &&Noise| noise.class != Class::Tasks || Some(noise.task) != task;
         for noise in self.measured_in(span).filter(is_other) {
-            account[noise.class] += noise.ns.min(noise.end - span.0).min(noise.ns_before(span.1));
+            account[noise.class as usize] +=
+                noise.ns.min(noise.end - span.0).min(noise.ns_before(span.1));
         }
         if !self.is_osnoise {
-            let until = |kinds: usize| self.covered(span, kinds, task);
-            let (hard, soft, all) = (until(1), until(2), until(3));
-            (account[1], account[2], account[3]) = (hard, soft - hard, all - soft);
+            let mut before = 0.0;
+            for class in [Class::Interrupts, Class::SoftInterrupts, Class::Tasks] {
+                let covered = self.covered(span, class, task);
+                account[class as usize] = covered - before;
+                before = covered;
+            }
         }
         let mut left = span.1 - span.0;
-        for class in [4, 1, 2, 3] {
-            account[class] = account[class].clamp(0.0, left);
-            left -= account[class];
+        for class in [Class::NonMaskable, Class::Interrupts, Class::SoftInterrupts, Class::Tasks] {
+            let ns = &mut account[class as usize];
+            *ns = ns.clamp(0.0, left);
+            left -= *ns;
         }
-        account[0] = left;
+        account[Class::NoEvent as usize] = left;
         account
     }
 
@@ -115,7 +133,7 @@ impl<'a> Noises<'a> {
     /// at both ends by the uncertainty of the record's times.
     pub fn is_unexplained(&self, (from, to): Span) -> bool {
         let (wide, task) = ((from - DOUBT, to + DOUBT), self.ran.own_at(to));
-        self.measured_in(wide).all(|noise| noise.class == TASKS && Some(noise.task) == task)
+        self.measured_in(wide).all(|noise| noise.class == Class::Tasks && Some(noise.task) == task)
             && self.ran.within(wide).next().is_none()
             && self.ran.others_of_own(task, wide).next().is_none()
     }
@@ -128,17 +146,17 @@ impl<'a> Noises<'a> {
         until.filter(move |noise| noise.end - noise.ns < to)
     }
 
-    /// Returns the time within the span, in ns, in which at least one piece of the first `kinds`
-    /// kinds ran. The kinds are interrupts, soft interrupts, and tasks other than `task`, which is
-    /// the number of a task of the case.
-    fn covered(&self, (from, to): Span, kinds: usize, task: Option<u32>) -> f64 {
-        let rank = |occupant: &Occupant<'_>| match occupant {
-            Occupant::Interrupt(_) => 0,
-            Occupant::SoftInterrupt(_) => 1,
-            Occupant::Task(_) => 2,
+    /// Returns the time within the span, in ns, in which an interrupt, a soft interrupt or another
+    /// task ran; of these, only the classes up to `last` count. `task` is the number of the case's
+    /// task, which is no other.
+    fn covered(&self, (from, to): Span, last: Class, task: Option<u32>) -> f64 {
+        let class = |occupant: &Occupant<'_>| match occupant {
+            Occupant::Interrupt(_) => Class::Interrupts,
+            Occupant::SoftInterrupt(_) => Class::SoftInterrupts,
+            Occupant::Task(_) => Class::Tasks,
         };
-        let pieces = self.ran.within((from, to)).filter(|piece| rank(&piece.occupant) < kinds);
-        let own = self.ran.others_of_own(task, (from, to)).filter(|_| kinds > 2);
+        let pieces = self.ran.within((from, to)).filter(|piece| class(&piece.occupant) <= last);
+        let own = self.ran.others_of_own(task, (from, to)).filter(|_| last == Class::Tasks);
         let all = pieces.map(|piece| (piece.start as f64, piece.end as f64)).chain(own);
         let mut ends: Vec<Span> = all.map(|(start, end)| (from.max(start), to.min(end))).collect();
         ends.sort_by(|one, other| one.0.total_cmp(&other.0));

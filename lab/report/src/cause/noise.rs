@@ -2,7 +2,7 @@
 //! kernel's explains: the hypervisor's part, the firmware's, the hardware's.
 
 use super::{
-    account::{Account, CLASSES, Noises},
+    account::{Account, CLASSES, Noises, took},
     schedule::{DOUBT, Record},
     window::{RepetitionSamples, Window},
 };
@@ -34,11 +34,8 @@ pub fn sentence(
         .map(|(from, to)| to - from)
         .collect();
     let told = |ns: f64| show((ns / record.ns).round(), series.unit.name());
-    let classes: Vec<String> = (1..CLASSES.len())
-        .filter(|class| total[*class] > 0.0)
-        .map(|class| format!("{} took {}", CLASSES[class], told(total[class])))
-        .chain([format!("{} explains {}", CLASSES[0], told(total[0]))])
-        .collect();
+    let mut classes = took(&total, &told);
+    classes.push(format!("{} explains {}", CLASSES[0], told(total[0])));
     let longest = bare.iter().copied().fold(0.0, f64::max);
     let without = match bare.len() {
         0 => "each gap has one".to_owned(),

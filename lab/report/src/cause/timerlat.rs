@@ -3,7 +3,7 @@
 //! the kernel, and not the case's task.
 
 use super::{
-    account::{CLASSES, Noises},
+    account::{Noises, took},
     schedule::Record,
     split,
     window::RepetitionSamples,
@@ -81,10 +81,7 @@ fn account(
     told: &dyn Fn(f64) -> String,
 ) -> Option<String> {
     let (noises, span) = (Noises::read(record)?, record.span(&repetition.worst()));
-    let account = noises.of_osnoise(span)?;
-    let took = |class: usize| format!("{} took {}", CLASSES[class], told(account[class]));
-    let took: Vec<String> =
-        (1..CLASSES.len()).filter(|class| account[*class] > 0.0).map(took).collect();
+    let took = took(&noises.of_osnoise(span)?, told);
     (!took.is_empty()).then(|| {
         format!(" While the case's worst was taken, {}: from {}.", took.join(", "), noises.source())
     })

@@ -9,19 +9,24 @@ use chronoscope_statistics::Verdict;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
+    /// B is shown to be faster by more than the threshold.
     Improvement,
     /// B is shown not to be slower by more than the threshold.
     Pass,
+    /// A side does not offer the case.
     NotOffered,
     /// No regression is shown, and none excluded.
     NoRegressionShown,
+    /// The figures do not allow an answer.
     Inconclusive,
     /// Some statistics of a case are slower, others faster.
     Mixed,
+    /// B is shown to be slower by more than the threshold.
     Regression,
 }
 
 impl Finding {
+    /// The finding in words, as `no regression shown`.
     pub fn words(self) -> &'static str {
         match self {
             Finding::Improvement => "improvement",

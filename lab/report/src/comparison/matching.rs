@@ -7,8 +7,11 @@ use chronoscope_units::words::hint;
 
 /// A case that both sides have.
 pub struct Pair<'a> {
+    /// The words that both cases share.
     pub label: String,
+    /// The case of A.
     pub a: &'a CaseResult,
+    /// The case of B.
     pub b: &'a CaseResult,
 }
 
@@ -17,7 +20,9 @@ pub struct Pair<'a> {
 pub enum Pairing {
     /// None: all parameters and the target are equal.
     Alike,
+    /// The target.
     Target,
+    /// The parameter of this name.
     Parameter(String),
 }
 

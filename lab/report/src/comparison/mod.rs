@@ -40,8 +40,11 @@ const STEADY: f64 = 0.01;
 /// A comparison of two runs; serializes as the JSON of `compare`.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
+    /// The version of the JSON's form.
     pub schema: u32,
+    /// The run that B is compared with.
     pub a: Side,
+    /// The run whose change is judged.
     pub b: Side,
     /// A and B took turns; otherwise all of A ran before all of B.
     pub interleaved: bool,
@@ -49,13 +52,17 @@ pub struct Comparison {
     pub threshold: f64,
     /// A regression that is not excluded is inconclusive.
     pub strict: bool,
+    /// The status for a CI system.
     pub verdict: Status,
     /// The worst finding.
     pub finding: Finding,
     /// The answer in one line.
     pub answer: String,
+    /// The compared series, in the order of the run.
     pub lines: Vec<Line>,
+    /// The cases of A that B lacks.
     pub only_in_a: Vec<String>,
+    /// The cases of B that A lacks.
     pub only_in_b: Vec<String>,
     /// Remarks about the comparison as a whole, one sentence each.
     pub notes: Vec<String>,
@@ -104,6 +111,7 @@ impl Comparison {
 pub struct Side {
     /// The run's or variant's name on the command line: `last-1`, `linux@host,pad=300`.
     pub name: OneLine,
+    /// The circumstances of the run.
     pub context: Context,
 }
 
@@ -113,19 +121,29 @@ pub struct Line {
     /// The case's key in a store.
     #[serde(skip)]
     pub key: String,
+    /// The experiment's name.
     pub experiment: String,
+    /// The case's label.
     pub case: String,
+    /// The series' name; empty if no series is compared.
     pub series: String,
     /// The unit of the figures; `None`, an empty word in JSON, if no series is compared.
     #[serde(serialize_with = "unit_name")]
     pub unit: Option<Unit>,
     /// The nominal part of the duration, which the values exclude.
     pub nominal: f64,
+    /// The finding of all judged statistics together.
     pub finding: Finding,
     /// The finding with all judged statistics; empty without any.
     pub sentence: String,
     /// The reasons for the finding, one sentence each.
     pub reasons: Vec<String>,
+    /// The conditions of the sides differ, and so the finding is in doubt; a reason has them.
+    #[serde(skip)]
+    pub is_in_doubt: bool,
+    /// The command for a comparison in turn, which would remove the doubt; a reason has it too.
+    #[serde(skip)]
+    pub in_turn: Option<String>,
     /// The figures of the first judged statistic: the median, unless others were named.
     pub figures: Option<Figures>,
     /// The judged statistics.
@@ -181,7 +199,9 @@ pub struct StatisticLine {
     /// Its place in a distribution, for sentences.
     #[serde(skip)]
     pub at: &'static str,
+    /// The finding of the statistic.
     pub finding: Finding,
+    /// The values on both sides, their ratio and its test.
     #[serde(flatten)]
     pub figures: Figures,
     /// The growth of B over A that cannot be excluded: 0.12 is 12 %.
@@ -190,6 +210,7 @@ pub struct StatisticLine {
     pub settled_by: Option<usize>,
     /// The scatter between runs in the interval; `None` if the sides took turns.
     pub between_runs: Option<BetweenRuns>,
+    /// The smallest growth that matters: 0.05 is 5 %.
     #[serde(skip)]
     pub threshold: f64,
 }
@@ -197,13 +218,21 @@ pub struct StatisticLine {
 /// The figures of a [`statistics::Comparison`]. `a` and `b` are the values of a typical repetition.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Figures {
+    /// The value of A, in the unit of the series.
     pub a: Option<f64>,
+    /// The value of B, in the unit of the series.
     pub b: Option<f64>,
+    /// The value of B divided by the value of A.
     pub ratio: Option<f64>,
+    /// The interval of the ratio.
     pub interval: Option<statistics::Interval>,
+    /// The test that gave `p`.
     pub test: statistics::Test,
+    /// The probability of a difference as large without a change.
     pub p: Option<f64>,
+    /// `p` after the correction for all statistics of the comparison (Holm).
     pub p_holm: Option<f64>,
+    /// The smallest ratio that the clock can resolve: one step of the clock relative to the values.
     pub noise_floor: Option<f64>,
 }
 
@@ -222,6 +251,7 @@ pub struct CompareOptions<'a> {
     pub conditions: &'a [String],
     /// The number of this look at a comparison that goes on, from 1.
     pub look: Option<usize>,
+    /// The command that would settle a doubt about two cases.
     pub in_turn: InTurn<'a>,
 }
 
@@ -448,6 +478,8 @@ impl Prepared {
             finding,
             sentence: String::new(),
             reasons,
+            is_in_doubt: false,
+            in_turn: None,
             figures: None,
             statistics: Vec::new(),
             reference: None,
@@ -503,9 +535,11 @@ impl Prepared {
         if self.line.finding <= Finding::Pass {
             self.line.reasons.extend(conditions);
         } else if !conditions.is_empty() {
+            self.line.is_in_doubt = true;
+            self.line.in_turn = self.in_turn.take();
             self.line.reasons.push(format!("in doubt: {}", conditions.join("; ")));
-            let command = self.in_turn.iter().map(|command| format!("in turn decides: {command}"));
-            self.line.reasons.extend(command);
+            let command = self.line.in_turn.iter();
+            self.line.reasons.extend(command.map(|command| format!("in turn decides: {command}")));
         }
         self.line.conclude(options.interleaved);
     }
@@ -613,4 +647,4 @@ fn judge(
 }
 
 #[cfg(test)]
-mod test;
+mod tests;

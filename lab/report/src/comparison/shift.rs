@@ -18,8 +18,9 @@ pub struct Shift {
     pub ratios: Vec<(f64, f64)>,
     /// The quantiles of A and B at the shares of `ratios`.
     pub values: Vec<[f64; 2]>,
-    /// The shortest and the longest sample of A and B.
+    /// The shortest sample of A and of B.
     pub least: [f64; 2],
+    /// The longest sample of A and of B.
     pub worst: [f64; 2],
     /// The number of samples of the side with fewer.
     pub samples: u64,
@@ -31,8 +32,11 @@ pub struct Shift {
 /// The interval of the ratio at one quantile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InBand {
+    /// The name of the quantile, as `p99`.
     pub name: &'static str,
+    /// The share of samples below the quantile, from 0 to 1.
     pub share: f64,
+    /// The interval of the ratio.
     pub interval: Interval,
 }
 

@@ -12,9 +12,10 @@ use super::{
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::elsewhere,
     answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
-    answer::list::limited, answer::ranking::Column, answer::ranking::Ranking, answer::ranking::Row,
-    answer::ranking::amount_of, answer::ranking::cell, answer::ranking::is_best, answer::rule,
-    answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
+    answer::list::limited, answer::ranking::Cell, answer::ranking::Column, answer::ranking::Place,
+    answer::ranking::Ranking, answer::ranking::Row, answer::ranking::amount_of, answer::rule,
+    answer::rule::proper, answer::rules, answer::span, answer::span::amount, answer::span::grouped,
+    answer::trust::Trust,
 };
 use chronoscope_run::{Run, Status, Unit, answer::Pick};
 use chronoscope_units as units;
@@ -152,29 +153,25 @@ fn room(share: f64, missed: bool, at_least: bool) -> Markup {
 fn beside(run: &Run) -> Markup {
     let rules = rules(run);
     let Some(ranking) = Ranking::beside(run, &rules) else { return Markup::default() };
-    let kernels = ranking.kernels();
     let timed = || ranking.rows.iter().filter(|row| row.timed);
     let Some(first) = timed().next() else { return Markup::default() };
-    let is_best = |row: &Row, kernel: &str, value: f64| {
-        kernel != &*rules.floor && row.best(&ranking.columns) == Some(value)
-    };
     html! {
         div.hw {
             h2 { "In " (first.unit) }
             p.cap { (*rules.beside) "; never ranked against the others" }
             table.side {
-                tr { th {} @for kernel in &kernels { th { (kernel) } } }
+                tr { th {} @for column in &ranking.columns { th { (proper(&column.kernel)) } } }
                 @for row in timed().take(BESIDE) {
                     tr {
                         th { (row.name) }
-                        @for kernel in &kernels {
+                        @for index in 0..ranking.columns.len() {
                             td {
-                                @match ranking.least(row, kernel) {
-                                    None => "–",
-                                    Some(value) if is_best(row, kernel, value) => {
-                                        b { (amount_of(value)) }
+                                @match (row.value(index), row.place(&ranking.columns, index)) {
+                                    (None, _) => "–",
+                                    (Some(value), Place::Best) => {
+                                        b { (amount_of(value, &row.unit)) }
                                     }
-                                    Some(value) => (amount_of(value)),
+                                    (Some(value), _) => (amount_of(value, &row.unit)),
                                 }
                             }
                         }
@@ -520,7 +517,7 @@ fn ranking(ranking: &Ranking) -> Markup {
         p.cap {
             "Bar: the ratio, logarithmic, full at 8\u{a0}×; small: amounts"
             @if !unit.is_empty() && unit != "ns" { " in " (unit) }
-            ". Columns from best to worst."
+            ", the figure that ranks first. Kinds of task are ranked apart."
         }
         div.ranking.fl.gs[has_groups] style=(style) {
             div.m { span {} @for one in &ranking.columns { (column(one)) } }
@@ -535,7 +532,7 @@ fn ranking(ranking: &Ranking) -> Markup {
 fn column(column: &Column) -> Markup {
     html! {
         b.h.floor[column.floor] {
-            (column.kernel)
+            (proper(&column.kernel))
             small {
                 @match column.kind.as_str() {
                     _ if column.floor => "floor",
@@ -551,35 +548,46 @@ fn column(column: &Column) -> Markup {
 /// A row of a ranking. `group` is the word of the group that begins with it; `None` in the middle of
 /// a group.
 fn operation(row: &Row, columns: &[Column], group: Option<&str>) -> Markup {
-    let best = row.best(columns);
     html! {
         div.m.in[group.is_none()] {
             span.l { b.hw { (group.unwrap_or_default()) } (row.name) }
-            @for (value, column) in row.values.iter().zip(columns) {
-                (ratio(*value, best, column.floor))
-            }
+            @for index in 0..columns.len() { (ratio(row, columns, index)) }
         }
     }
 }
 
-/// The cell of a ranking: the ratio to the best of the row with its bar, and the amount.
-fn ratio(value: Option<f64>, best: Option<f64>, floor: bool) -> Markup {
-    let text = cell(value, best, floor);
-    let ratio = value.zip(best).filter(|(_, best)| *best > 0.0 && !floor);
-    let ratio = ratio.map(|(value, best)| value / best).filter(|ratio| ratio.is_finite());
-    let class = match (floor, ratio) {
-        (true, _) => "c none floor",
-        (_, None) if value == Some(0.0) => "c best",
-        (_, None) => "c none",
-        (_, Some(ratio)) if is_best(ratio, 1.0) => "c best",
+/// The cell of a ranking: the ratio to the best of its kind with its bar, and the amounts.
+fn ratio(row: &Row, columns: &[Column], index: usize) -> Markup {
+    let place = row.place(columns, index);
+    let floor = columns[index].floor;
+    let cell = row.cells[index];
+    let best = row.best(columns, index).filter(|best| *best > 0.0 && !floor);
+    let ratio = cell.zip(best).map(|(cell, best)| cell.value / best);
+    let class = match (place, ratio) {
+        _ if floor => "c none floor",
+        (Place::Best | Place::Equal, _) => "c best",
+        (Place::Alone, _) | (_, None) => "c none",
         (_, Some(ratio)) if ratio > FULL => "c far",
         (_, Some(_)) => "c",
     };
     let width = ratio.map_or(0.0, |ratio| (ratio.log2() / FULL.log2() * 100.0).clamp(0.0, 100.0));
+    let amounts = cell.map_or_else(
+        || "–".to_owned(),
+        |Cell { value, beside }| match beside {
+            Some(beside) if beside != value => {
+                format!("{}, {}", amount_of(value, &row.unit), amount_of(beside, &row.unit))
+            }
+            _ => amount_of(value, &row.unit),
+        },
+    );
     html! {
         span class=(class) {
-            b { @if ratio.is_some_and(|ratio| is_best(ratio, 1.0)) { "best" } @else { (text) } }
-            @if let Some((value, _)) = value.zip(ratio) { small { (amount_of(value)) } }
+            @match (place, ratio) {
+                (Place::Best, _) => { b { "best" } small { (amounts) } }
+                (Place::Equal, _) => { b { "equal" } small { (amounts) } }
+                (Place::Behind, Some(ratio)) => { b { (span::ratio(ratio)) } small { (amounts) } }
+                _ => { b { (amounts) } }
+            }
             i style=(format!("width:{width:.0}%")) {}
         }
     }

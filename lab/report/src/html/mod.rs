@@ -15,8 +15,6 @@ pub mod comparison;
 mod cycles;
 mod figure;
 mod frame;
-#[cfg(test)]
-mod growth;
 mod heat;
 mod histogram;
 mod ladder;
@@ -40,7 +38,7 @@ mod svg;
 mod sweep;
 pub mod team;
 #[cfg(test)]
-pub(crate) mod test;
+pub(crate) mod tests;
 mod text;
 mod timeline;
 mod trend;

@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn a_change_is_listed_with_its_machine_and_run() {
         let text = render(&rows(), " of the study `x`", &|run| run == 41);
-        super::super::test::check(&text);
+        super::super::tests::check(&text);
         assert!(
             text.contains("<h1>One change of level in 60 runs of the study `x`</h1>"),
             "{text}"
@@ -433,13 +433,13 @@ mod tests {
     fn few_runs_and_none_are_a_page() {
         for count in [0, 1, 4] {
             let text = render(&rows()[..count], "", &|_| true);
-            super::super::test::check(&text);
+            super::super::tests::check(&text);
             assert!(text.contains("No change of level in "), "{text}");
         }
         let mut odd = rows();
         odd.iter_mut().for_each(|row| row.p50 = Some(0.0));
-        super::super::test::check(&render(&odd, "", &|_| true));
+        super::super::tests::check(&render(&odd, "", &|_| true));
         odd.iter_mut().for_each(|row| row.p50 = None);
-        super::super::test::check(&render(&odd, "", &|_| true));
+        super::super::tests::check(&render(&odd, "", &|_| true));
     }
 }

@@ -33,6 +33,7 @@ const LONGEST: usize = 200;
 pub struct TrackId(u32);
 
 impl TrackId {
+    /// The index as a number.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -43,6 +44,7 @@ impl TrackId {
 pub struct NameId(u32);
 
 impl NameId {
+    /// The index as a number.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -53,7 +55,9 @@ impl NameId {
 pub struct Track {
     /// The track under which this one is shown; its index is lower.
     pub parent: Option<TrackId>,
+    /// The name at the head of the row.
     pub name: String,
+    /// A sentence about the row; may be empty.
     pub description: String,
     /// The sort key among the tracks with the same parent.
     pub rank: i32,
@@ -68,6 +72,7 @@ pub struct Track {
 pub struct Flow(NonZeroU32);
 
 impl Flow {
+    /// The number of the arrow, from 1.
     pub fn number(self) -> u32 {
         self.0.get()
     }
@@ -78,30 +83,38 @@ impl Flow {
 pub enum Arrow {
     /// The arrow starts at this event or passes through it.
     Leaves(Flow),
+    /// The arrow ends at this event.
     Ends(Flow),
 }
 
+/// The effect of an event on its track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A slice begins, nested in the track's open slices.
     Begin(NameId),
     /// The innermost open slice of the track ends.
     End,
+    /// An instant of this name.
     Mark(NameId),
 }
 
+/// An event of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The time in ns from the start of the timeline.
     pub at: u64,
+    /// The track.
     pub track: TrackId,
+    /// The effect on the track.
     pub kind: EventKind,
+    /// The event's role in an arrow, if it has any.
     pub arrow: Option<Arrow>,
 }
 
 /// Events in the order of time. All events of a track are in the same stream.
 type Stream<'a> = Box<dyn Iterator<Item = Event> + 'a>;
 
+/// The events of a run by time, on tracks; the events are read once.
 #[derive(Default)]
 pub struct Timeline<'a> {
     tracks: Vec<Track>,
@@ -179,10 +192,12 @@ impl<'a> Timeline<'a> {
         )
     }
 
+    /// All tracks; the index of a track is its identity.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
 
+    /// The text of a name.
     pub fn name(&self, id: NameId) -> &str {
         &self.names.list[id.index()]
     }

@@ -112,41 +112,4 @@ fn missed(paired: &Paired) -> Option<String> {
 }
 
 #[cfg(test)]
-mod test;
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::paired;
-
-    #[test]
-    fn the_median_ratio_is_judged() {
-        let theirs = [100.0; 5];
-        let ours = [100.0, 104.0, 109.0, 150.0, 160.0];
-        assert_eq!(judge_peer(&[paired(&ours, &theirs, Some(0.1))]).status, Status::Pass);
-        let missed = judge_peer(&[paired(&ours, &theirs, Some(0.05))]);
-        assert_eq!(missed.status, Status::LimitMissed);
-        assert_eq!(missed.reasons, ["p50 is 1.090 of theirs (1.000 to 1.600), not within 5 %"]);
-        // A ratio that equals its tolerance is within it, on both sides of 1.
-        for (ours, status) in [
-            (125.0, Status::Pass),
-            (75.0, Status::Pass),
-            (126.0, Status::LimitMissed),
-            (74.0, Status::LimitMissed),
-        ] {
-            assert_eq!(judge_peer(&[paired(&[ours; 3], &[100.0; 3], Some(0.25))]).status, status);
-        }
-        let shown = [paired(&ours, &theirs, None), paired(&ours, &[], None)];
-        assert_eq!(judge_peer(&shown).status, Status::Pass);
-    }
-
-    #[test]
-    fn a_tolerance_without_a_value_is_no_pass() {
-        let near = paired(&[100.0; 3], &[100.0; 3], Some(0.1));
-        let far = paired(&[200.0; 3], &[100.0; 3], Some(0.1));
-        let none = paired(&[], &[], Some(0.1));
-        let verdict = judge_peer(&[near, none.clone()]);
-        assert_eq!(verdict.status, Status::Inconclusive);
-        assert_eq!(verdict.reasons, ["no pair has p50"]);
-        assert_eq!(judge_peer(&[far, none]).status, Status::LimitMissed);
-    }
-}
+mod tests;

@@ -11,7 +11,6 @@ mod record;
 mod show;
 
 use std::{
-    io::ErrorKind,
     process::Command,
     str::from_utf8,
     sync::atomic::{AtomicBool, Ordering},
@@ -19,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 
 use self::record::Record;
 pub use self::show::Resources;
@@ -240,9 +239,8 @@ fn run(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    child::run(command, CLIENT, limit, stop, sink).map_err(|error| {
-        let cause = error.downcast_ref::<std::io::Error>();
-        match cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
+    child::run(command, CLIENT, limit, stop, sink).map_err(|error: Error| {
+        match error.downcast_ref().is_some_and(child::Error::is_missing) {
             true => anyhow!("{CLIENT} is not there: install labgrid (pip install labgrid), or add its folder to PATH"),
             false => error,
         }

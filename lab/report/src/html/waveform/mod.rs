@@ -4,7 +4,7 @@
 mod lanes;
 mod pins;
 #[cfg(test)]
-mod test;
+mod tests;
 mod view;
 
 use self::{

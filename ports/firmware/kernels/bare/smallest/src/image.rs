@@ -1,4 +1,4 @@
-//! No kernel: stacks that hand the processor to each other.
+// No kernel: stacks that hand the processor to each other.
 
 use core::{arch::asm, cell::UnsafeCell, ptr};
 

@@ -1,4 +1,4 @@
-//! embassy: coroutines that yield to each other.
+// embassy: coroutines that yield to each other.
 
 use chronoscope_smallest::{show, tasks};
 use embassy_executor::{Executor, task};

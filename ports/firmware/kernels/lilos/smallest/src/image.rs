@@ -1,5 +1,5 @@
-//! lilos: coroutines that yield to each other. They stay in the frame of `main`, where lilos's
-//! users pin them.
+// lilos: coroutines that yield to each other. They stay in the frame of `main`, where lilos's
+// users pin them.
 
 use core::{convert::Infallible, pin::pin};
 

@@ -1,4 +1,4 @@
-//! tandem: threads that yield to each other.
+// tandem: threads that yield to each other.
 
 use chronoscope_smallest::{STACK, show, tasks};
 use tandem::{Priority, SharedStack, Thread};

@@ -1,0 +1,4 @@
+//! Tests of captures in memory through all modules of the crate.
+
+mod capture;
+mod resample;

@@ -1,0 +1,311 @@
+//! The finding of several cases of one experiment: each case's figure that answers the
+//! experiment's question, beside the words that tell the cases apart.
+
+use std::collections::BTreeSet;
+
+use chronoscope_run::{CaseResult, Label, Run};
+use chronoscope_suite::spec::{Better, Decides, Figure, Reading};
+
+use super::{
+    reading,
+    rule::{kernel, label, machine, proper},
+    span::{AGREED, Span, ratio},
+};
+
+/// The most cases that a sentence names one by one.
+const NAMED: usize = 3;
+
+/// Figures that differ by less than this share are equal.
+const TIE: f64 = 0.01;
+
+/// A case with its answer.
+struct Entry<'a> {
+    case: &'a CaseResult,
+    label: Label,
+    span: Span,
+}
+
+impl Entry<'_> {
+    fn value(&self) -> f64 {
+        self.span.value.unwrap_or(self.span.high)
+    }
+}
+
+/// The sentence on the cases of an experiment, without its first capital. `None` where one case, or
+/// several that agree, leave nothing to compare.
+pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
+    let reading = reading::find(experiment)?;
+    let figure = decisive(reading);
+    let proven = run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+    let entry = |case| {
+        let span = reading::span(case, figure)?;
+        let span =
+            if reading.decides == Decides::Worst { span.worst(&reading.better) } else { span };
+        Some(Entry { case, label: label(run, case), span })
+    };
+    let mut entries: Vec<Entry<'_>> = proven.filter_map(entry).collect();
+    let unit = entries.first()?.span.unit.clone();
+    let here = machine(entries[0].case).to_owned();
+    let targets = |entries: &[Entry<'_>]| {
+        entries.iter().map(|entry| entry.case.target.to_string()).collect::<BTreeSet<_>>().len()
+    };
+    // Clocks are never compared; machines are only where the kernel is the same.
+    let several_kernels = entries.iter().any(|one| kernel(one.case) != kernel(entries[0].case));
+    entries.retain(|entry| {
+        entry.span.unit == unit && (!several_kernels || machine(entry.case) == here)
+    });
+    let mut condition = String::new();
+    if targets(&entries) > 1 {
+        let labels: BTreeSet<Label> = entries.iter().map(|entry| entry.label.clone()).collect();
+        let best = labels.iter().filter_map(|label| {
+            let alike = entries.iter().filter(|entry| entry.label == *label);
+            let values: Vec<f64> = alike.map(Entry::value).collect();
+            (values.len() > 1).then(|| (spread(&values), label))
+        });
+        let chosen = best.reduce(|one, other| if other.0 > one.0 { other } else { one })?.1.clone();
+        condition = if labels.len() > 1 { chosen.to_string() } else { String::new() };
+        entries.retain(|entry| entry.label == chosen);
+    } else if agree(&entries) {
+        return None;
+    }
+    entries.sort_by(|one, other| one.value().total_cmp(&other.value()));
+    if reading.better == Better::More {
+        entries.reverse();
+    }
+    Some(compared(reading, &entries, &condition))
+}
+
+/// The figure that answers the question of an experiment.
+fn decisive(reading: &Reading) -> Figure {
+    match (reading.decides, reading.worst) {
+        (Decides::Worst, Some(worst)) => worst,
+        _ => reading.typical,
+    }
+}
+
+/// The greatest value as a multiple of the least.
+fn spread(values: &[f64]) -> f64 {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if most <= least { 1.0 } else { most / least }
+}
+
+/// Returns whether the figures of all cases are within a tenth of their middle.
+fn agree(entries: &[Entry<'_>]) -> bool {
+    let low = entries.iter().map(|entry| entry.span.low).fold(f64::INFINITY, f64::min);
+    let high = entries.iter().map(|entry| entry.span.high).fold(f64::NEG_INFINITY, f64::max);
+    entries.len() < 2 || (high - low) / 2.0 <= AGREED * f64::midpoint(low, high).abs()
+}
+
+/// The words of the experiment, then each case, the best first, by the words that tell it apart. Of
+/// many cases, only the best and the worst are named.
+fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String {
+    let words = reading.compared;
+    let condition = if condition.is_empty() { String::new() } else { format!(" with {condition}") };
+    let values: Vec<f64> = entries.iter().map(Entry::value).collect();
+    let times = spread(&values);
+    if times < 1.0 + TIE {
+        let all =
+            if entries.len() == 2 { "both".to_owned() } else { format!("all {}", entries.len()) };
+        return format!("{words} {} in {all}{condition}", entries[0].span.words());
+    }
+    let shown: Vec<&Entry<'_>> = match entries {
+        [first, .., last] if entries.len() > NAMED => vec![first, last],
+        all => all.iter().collect(),
+    };
+    let count = shown.len();
+    let each = shown.iter().enumerate().map(|(place, entry)| {
+        let value = entry.span.words();
+        // Of equal units, the last one stands for all.
+        let short =
+            ["instructions", "cycles", "B"].iter().find_map(|unit| value.strip_suffix(unit));
+        let value = match short {
+            Some(short) if place + 1 < count => short.trim_end(),
+            _ => &value,
+        };
+        format!("{value} in {}", name(entry, entries))
+    });
+    let each: Vec<String> = each.collect();
+    let of_all =
+        if entries.len() > count { format!(" of {}", entries.len()) } else { String::new() };
+    let join = if entries.len() > count { " to " } else { ", " };
+    let times = if times >= 2.0 && times.is_finite() && count == 2 {
+        format!(" ({})", ratio(times))
+    } else {
+        String::new()
+    };
+    format!("{words} {}{of_all}{condition}{times}", each.join(join))
+}
+
+/// The words that tell a case from the others: its kernel, its machine, its target, or its part of
+/// the label.
+fn name(entry: &Entry<'_>, entries: &[Entry<'_>]) -> String {
+    let differ = |part: fn(&CaseResult) -> &str| {
+        entries.iter().any(|other| part(other.case) != part(entry.case))
+    };
+    match (differ(kernel), differ(machine)) {
+        (true, false) => proper(kernel(entry.case)),
+        (false, true) => machine(entry.case).to_owned(),
+        (true, true) => entry.case.target.to_string(),
+        (false, false) => {
+            let own = entry.label.filtered(|part| entries.iter().any(|one| !one.label.has(part)));
+            let mut parts = own.parameters();
+            match (parts.next(), parts.next()) {
+                // A word speaks for itself; a number needs its name.
+                (Some((_, word)), None) if word.parse::<f64>().is_err() => word.to_owned(),
+                _ => own.to_string(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Answer;
+    use chronoscope_run::{Domain, SeriesResult, Unit, sample};
+    use chronoscope_suite::experiments::EXPERIMENTS;
+
+    /// A run of one experiment in instructions: target, label, median and maximum of each case.
+    fn run(experiment: &str, cases: &[(&str, &str, f64, f64)]) -> Run {
+        let mut run = sample::run();
+        let cases = cases.iter().map(|&(target, label, p50, max)| {
+            let mut case = sample::case("switch", label);
+            (case.experiment, case.target) = (experiment.into(), target.into());
+            case.clock.as_mut().unwrap().domain = Domain::Instructions;
+            for series in &mut case.series {
+                series.unit = Unit::Instructions;
+                (series.summary.p50, series.summary.max) = (Some(p50), Some(max));
+            }
+            case
+        });
+        run.cases = cases.collect();
+        run
+    }
+
+    fn words(experiment: &str, cases: &[(&str, &str, f64, f64)]) -> Option<String> {
+        let text = sentence(&run(experiment, cases), experiment);
+        text.map(|text| text.replace(['\u{a0}', '\u{202f}'], " "))
+    }
+
+    #[test]
+    fn the_figure_that_decides_is_compared() {
+        let late = [
+            ("linux-none@vm", "load=none", 3_000.0, 4_000.0),
+            ("linux-rt@vm", "load=none", 3_500.0, 4_100.0),
+            ("linux-none@vm", "load=mmap", 4_000.0, 377_371.0),
+            ("linux-rt@vm", "load=mmap", 4_100.0, 4_854.0),
+        ];
+        assert_eq!(
+            words("period", &late).unwrap(),
+            "a periodic task starts late by at most 4 854 in linux-rt, 377 371 instructions in \
+             linux-none with load=mmap (78 ×)"
+        );
+    }
+
+    /// Every experiment, with 1, 2 and 5 targets, and with 1 and 3 values of a parameter.
+    #[test]
+    fn the_answer_of_every_experiment_is_in_the_title() {
+        let names = ["a@rv32", "b@rv32", "c@rv32", "d@rv32", "e@rv32"];
+        for spec in EXPERIMENTS {
+            let reading = reading::find(spec.name).unwrap();
+            for (targets, values) in [(1, 1), (1, 3), (2, 1), (2, 3), (5, 1), (5, 3)] {
+                let mut run = sample::run();
+                run.cases.clear();
+                for (place, target) in names[..targets].iter().enumerate() {
+                    for value in 0..values {
+                        let label = format!("tasks={value}");
+                        let mut case = sample::case("switch", if values > 1 { &label } else { "" });
+                        case.experiment = spec.name.into();
+                        case.target = (*target).into();
+                        let own = 1000.0 * (place * 10 + value + 1) as f64;
+                        set(&mut case, decisive(reading), own);
+                        run.cases.push(case);
+                    }
+                }
+                let answer = Answer::from_run(&run);
+                let title = answer.title.replace(['\u{a0}', '\u{202f}'], " ");
+                let context = format!("{} × {targets} × {values}: {title}", spec.name);
+                let finds = |value: usize| {
+                    let (us, ticks) = (format!("{value} µs"), format!("{value}000"));
+                    title.contains(&us) || title.contains(&ticks)
+                };
+                // The greatest ratio is where the first target's value is the least: 1 to 10 n + 1.
+                assert!(
+                    finds(1) || values > 1 && targets == 1 && title.contains("1–3"),
+                    "{context}"
+                );
+                assert!(targets < 2 || finds((targets - 1) * 10 + 1), "{context}");
+                assert!(targets > 1 || values < 2 || title.contains('3'), "{context}");
+            }
+        }
+    }
+
+    /// Gives a case the figure that decides, in place of the sample's figures.
+    fn set(case: &mut CaseResult, figure: Figure, value: f64) {
+        let summarize = |series: &mut SeriesResult, value: f64| {
+            series.by_repetition.clear();
+            let summary = &mut series.summary;
+            (summary.p50, summary.p99, summary.max) = (Some(value), Some(value), Some(value));
+        };
+        match figure {
+            Figure::Of(name, _) => case.series[0].name = name.into(),
+            Figure::Named(name) => case.figures = vec![sample::figure(name, "ns", value)],
+            Figure::First(_) | Figure::Last(_) => {}
+        }
+        case.series.iter_mut().for_each(|series| summarize(series, value));
+    }
+
+    #[test]
+    fn a_tie_is_named_as_such() {
+        let same = [("tandem@cortex-m4", "", 46.0, 46.0), ("freertos@cortex-m4", "", 46.0, 99.0)];
+        assert_eq!(words("switch", &same).unwrap(), "a switch takes 46 instructions in both");
+    }
+
+    #[test]
+    fn names_are_what_differs() {
+        let kernels =
+            [("tandem@cortex-m4", "", 46.0, 46.0), ("freertos@cortex-m4", "", 102.0, 102.0)];
+        assert_eq!(
+            words("switch", &kernels).unwrap(),
+            "a switch takes 46 in tandem, 102 instructions in FreeRTOS (2.2 ×)"
+        );
+        let machines = [("tandem@cortex-m4", "", 46.0, 46.0), ("tandem@cortex-m3", "", 60.0, 60.0)];
+        assert_eq!(
+            words("switch", &machines).unwrap(),
+            "a switch takes 46 in cortex-m4, 60 instructions in cortex-m3"
+        );
+        let values = [
+            ("tandem@cortex-m4", "tasks=2", 46.0, 46.0),
+            ("tandem@cortex-m4", "tasks=30", 80.0, 80.0),
+        ];
+        assert_eq!(
+            words("switch", &values).unwrap(),
+            "a switch takes 46 in tasks=2, 80 instructions in tasks=30"
+        );
+    }
+
+    #[test]
+    fn of_many_cases_the_ends_are_named() {
+        let many: Vec<(&str, &str, f64, f64)> = ["a", "b", "c", "d", "e"]
+            .iter()
+            .zip(1..)
+            .map(|(name, size)| (*name, "", 10.0 * f64::from(size), 50.0))
+            .collect();
+        let many: Vec<(String, f64)> =
+            many.iter().map(|one| (format!("{}@rv32", one.0), one.2)).collect();
+        let many: Vec<(&str, &str, f64, f64)> =
+            many.iter().map(|(target, p50)| (target.as_str(), "", *p50, 50.0)).collect();
+        assert_eq!(
+            words("switch", &many).unwrap(),
+            "a switch takes 10 in a to 50 instructions in e of 5 (5.0 ×)"
+        );
+    }
+
+    #[test]
+    fn one_case_and_cases_that_agree_have_nothing_to_compare() {
+        assert_eq!(words("switch", &[("tandem@rv32", "", 46.0, 46.0)]), None);
+        let near = [("tandem@rv32", "tasks=2", 46.0, 46.0), ("tandem@rv32", "tasks=3", 47.0, 47.0)];
+        assert_eq!(words("switch", &near), None);
+    }
+}

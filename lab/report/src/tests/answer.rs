@@ -1,0 +1,215 @@
+//! Answers of stored runs of all studies: their text on a terminal of 80 columns, and the room that
+//! they take on any terminal.
+//!
+//! The runs in `fixtures/` were measured once, most of them with few samples, and hold the
+//! parts that an answer reads. `CHRONOSCOPE_BLESS=1 cargo test -p chronoscope-report answer` writes the texts
+//! beside them again.
+
+use std::{collections::BTreeSet, env, fs, path::PathBuf};
+
+use crate::answer::{Answer, TITLE, explain, rules, terminal};
+use crate::{
+    Paint, Screen, format::EVIDENCE, format::EXPLANATION, format::FULL, format::RunWriter,
+};
+use chronoscope_run::{Answering, Run, answer::Layout, sample};
+use serde::Deserialize;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/answer/fixtures")
+}
+
+/// The names of the fixtures, which are also the names of their studies.
+pub(crate) fn names() -> Vec<String> {
+    let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let runs = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let mut names: Vec<String> =
+        runs.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn studies() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../studies")
+}
+
+/// The rules of a study's file for its answer.
+fn rules_of_study(name: &str) -> Option<Answering> {
+    #[derive(Deserialize)]
+    struct Study {
+        answer: Option<Answering>,
+    }
+    let text = fs::read_to_string(studies().join(format!("{name}.toml"))).unwrap();
+    toml::from_str::<Study>(&text).unwrap().answer
+}
+
+pub(crate) fn load(name: &str) -> Run {
+    let text = fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
+    let run: Run = serde_json::from_str(&text).unwrap();
+    Run { answering: rules_of_study(name), ..run }
+}
+
+fn screen() -> Screen {
+    Screen { run: Some("7".to_owned()), ..Screen::plain() }
+}
+
+/// All runs: the studies' runs, a run of each kind of case, and runs that answer nothing.
+pub(crate) fn runs() -> Vec<Run> {
+    let mut empty = sample::run();
+    empty.cases.clear();
+    let mut refused = sample::run();
+    refused.cases.drain(..5);
+    let mut long = sample::full();
+    long.title = "A question that is longer than any line of a terminal ".repeat(9).into();
+    for case in &mut long.cases {
+        case.label = "a=label that=is longer=than any=column ".repeat(9).into();
+        case.verdict.reasons = vec!["A reason that is longer than a line. ".repeat(9).into(); 9];
+    }
+    let made = [sample::run(), sample::full(), empty, refused, long];
+    names().iter().map(|name| load(name)).chain(made).collect()
+}
+
+#[test]
+fn no_title_of_a_study_is_longer_than_100_characters() {
+    for name in names() {
+        let run = load(&name);
+        let title = Answer::from_run(&run).title;
+        assert!(title.chars().count() <= TITLE, "{name}: {title}");
+    }
+}
+
+#[test]
+fn every_study_has_its_answer() {
+    let files = fs::read_dir(studies()).unwrap().map(|entry| entry.unwrap().path());
+    let studies: BTreeSet<String> =
+        files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    assert_eq!(studies.into_iter().collect::<Vec<_>>(), names());
+    for name in names() {
+        let text = terminal::render(&load(&name), &screen());
+        let file = folder().join(format!("{name}.txt"));
+        if env::var_os("CHRONOSCOPE_BLESS").is_some() {
+            fs::write(&file, &text).unwrap();
+        }
+        let expected = fs::read_to_string(&file).unwrap();
+        assert_eq!(text, expected, "{name}: {}", file.display());
+    }
+}
+
+#[test]
+fn an_answer_fits_its_screen() {
+    for run in runs() {
+        for columns in [40, 57, 62, 80, 100, 132, 200] {
+            let screen = Screen { columns: Some(columns), ..screen() };
+            let text = terminal::render(&run, &screen);
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines.len() <= 24, "{columns}: {} lines\n{text}", lines.len());
+            for line in lines {
+                assert!(line.chars().count() <= columns, "{columns}: {line}\n{text}");
+                assert_eq!(line, line.trim_end(), "{columns}");
+            }
+        }
+    }
+}
+
+/// All that is behind an answer has the width of the terminal, too.
+#[test]
+fn figures_evidence_and_reasons_fit_the_width() {
+    for run in runs() {
+        for columns in [60, 80, 132] {
+            let screen = Screen { columns: Some(columns), ..screen() };
+            for format in [FULL, EVIDENCE, EXPLANATION] {
+                let RunWriter::One(render) = format.writer else { unreachable!() };
+                let text = render(&run, &screen).unwrap();
+                for line in text.lines() {
+                    let wide = line.chars().count() > columns;
+                    assert!(!wide || !line.trim().contains(' '), "{columns}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pipe_has_the_width_of_80_and_no_colour() {
+    for run in runs() {
+        let plain = terminal::render(&run, &screen());
+        assert!(!plain.contains('\x1b'));
+        assert_eq!(plain, terminal::render(&run, &Screen { columns: Some(80), ..screen() }));
+        let coloured = Screen { paint: Paint::Coloured, ..screen() };
+        let mut text = terminal::render(&run, &coloured);
+        assert!(text.contains("\x1b[1m"), "the title is bold");
+        while let Some((before, after)) = text.split_once('\x1b') {
+            text = format!("{before}{}", after.split_once('m').unwrap().1);
+        }
+        assert_eq!(text, plain);
+    }
+}
+
+#[test]
+fn a_dumb_terminal_gets_letters_for_drawings() {
+    let run = load("quick");
+    let text = terminal::render(&run, &Screen { dumb: true, ..screen() });
+    assert!(!text.contains(['●', '┃', '○', '─', '→']), "{text}");
+    assert!(text.contains("o|--x") || text.contains("o-|"), "{text}");
+}
+
+#[test]
+fn what_has_no_room_is_named() {
+    let narrow = |name: &str, columns| {
+        terminal::render(&load(name), &Screen { columns: Some(columns), ..screen() })
+    };
+    assert!(
+        narrow("quick", 66).contains("left out for want of width: track\n"),
+        "{}",
+        narrow("quick", 66)
+    );
+    assert!(narrow("quick", 44).contains("track, p99"), "{}", narrow("quick", 44));
+    let ranking = narrow("microcontrollers", 90);
+    assert!(
+        ranking.contains("left out for want of width: the figures that do not rank\n"),
+        "{ranking}"
+    );
+    let list = narrow("p4-linux-rt", 48);
+    assert!(list.contains("left out for want of width: here / published"), "{list}");
+}
+
+#[test]
+fn a_run_without_evidence_says_why() {
+    let mut run = sample::run();
+    run.cases.drain(..4);
+    let text = terminal::render(&run, &screen());
+    for line in [
+        "Nothing was measured in 2 cases: 1 inconclusive, 1 not offered\n",
+        "! Trust nothing yet. 1 of 1 case measured nothing.",
+        "inconclusive: rounds of high: 11, not 12 (inversion linux@host",
+        "not offered: coroutines are not offered by this kernel (interrupt linux@host)",
+    ] {
+        assert!(text.replace("\n  ", " ").contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn an_explanation_has_all_reasons_and_the_words() {
+    let mut run = sample::run();
+    run.notes = "How to read it.".into();
+    let text = explain::render(&run, &screen());
+    for part in [
+        "How far to trust it\n",
+        "    inversion linux@host protocol=ceiling\n",
+        "How to read it.",
+        "  p99: Of 100 samples",
+        "report 7 --evidence",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_run_keeps_the_rules_of_its_study() {
+    let mut run = load("quick");
+    assert_eq!(rules(&run).layout, Layout::Latencies);
+    run.answering = Some(Answering { question: "Why?".into(), ..Answering::default() });
+    assert_eq!(Answer::from_run(&run).context[0], "Why?");
+    run.answering = None;
+    run.study = "a study of one's own".into();
+    assert_eq!(Answer::from_run(&run).context[0], run.title.to_string());
+}

@@ -1,0 +1,5 @@
+//! Tests of whole answers, pages and files, through all modules of the crate.
+
+mod answer;
+mod google_benchmark;
+mod pages;

@@ -1,7 +1,0 @@
-//! Links the image.
-
-include!("../../image.rs");
-
-fn main() {
-    link(&[]);
-}

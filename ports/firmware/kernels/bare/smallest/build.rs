@@ -1,7 +1,0 @@
-//! Links the smallest images.
-
-include!("../../../image.rs");
-
-fn main() {
-    link(&[]);
-}

@@ -1,7 +1,0 @@
-//! The image with two tasks.
-
-#![no_std]
-#![no_main]
-
-#[path = "../image.rs"]
-mod image;

@@ -1,8 +1,0 @@
-//! Links the image.
-
-include!("../../image.rs");
-
-fn main() {
-    link(&["defmt.x"]);
-    tell_release("tandem");
-}
