@@ -1,5 +1,5 @@
 //! Sets `cfg`s for the processor's family, FPU, instruction set and stack guard, by the target's name.
-//! The rules are those of instruction sets; a list of chips would tie the crate to this repository.
+//! The rules follow instruction sets; a list of chips would tie the crate to this repository.
 //! Writes the linker script `tandem.x` for RISC-V: a default handler for every interrupt for which
 //! the application defines none.
 
@@ -24,10 +24,13 @@ fn has_feature(name: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
 }
 
-/// Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`, `cfg(guard = "…")`, and with the features of these
-/// names `cfg(basepri)` and, on a Cortex-M4, `cfg(layout)`.
+/// Sets `cfg(direct)` where the frequent paths are in assembly (on a Cortex-M with time slices, until
+/// a slice has been set), which reports no events. Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`,
+/// `cfg(guard = "…")`, and with the features of these names `cfg(basepri)` and, on a Cortex-M4,
+/// `cfg(layout)`.
 fn describe_processor() {
     println!("cargo::rustc-check-cfg=cfg(basepri)");
+    println!("cargo::rustc-check-cfg=cfg(direct)");
     println!("cargo::rustc-check-cfg=cfg(layout)");
     println!("cargo::rustc-check-cfg=cfg(riscv)");
     println!("cargo::rustc-check-cfg=cfg(thumb1)");
@@ -43,6 +46,9 @@ fn describe_processor() {
         if has_feature("BASEPRI") {
             assert!(!thumb1, "the feature basepri needs a Cortex-M3 or above");
             println!("cargo::rustc-cfg=basepri");
+        }
+        if !thumb1 && !["BASEPRI", "TRACE", "PROCESSOR_TIME"].into_iter().any(has_feature) {
+            println!("cargo::rustc-cfg=direct");
         }
         for (name, _) in [("thumb1", thumb1), ("fpu", fpu)].iter().filter(|(_, has)| **has) {
             println!("cargo::rustc-cfg={name}");
@@ -68,6 +74,9 @@ fn main() {
     let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
     if let Some(names) = handlers(&arch) {
         println!("cargo::rustc-cfg=riscv");
+        if !["TRACE", "PROCESSOR_TIME", "TIME_SLICE"].into_iter().any(has_feature) {
+            println!("cargo::rustc-cfg=direct");
+        }
         let mut script = String::new();
         for name in names {
             writeln!(script, "PROVIDE({name} = tandem_stray);").expect("a string takes everything");

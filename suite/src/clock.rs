@@ -21,7 +21,7 @@ pub trait Clock {
     fn read(&self) -> <Self::Slot as Slot>::Raw;
 
     /// Returns the ticks since an arbitrary fixed point. It never wraps during a case; its low bits
-    /// equal those of [`read`](Self::read).
+    /// equal the value of [`read`](Self::read).
     fn now(&self) -> u64;
 
     /// Returns the frequency in ticks per second.

@@ -6,10 +6,11 @@
 //!
 //! A kernel has up to three kinds of task, each a type that implements [`Tasks`]: threads (own
 //! stack), coroutines (futures), processes (own address space). Every operation that may wait
-//! returns a future. The futures of a coroutine suspend. Those of a thread or process block inside
-//! `poll` ([`task::Block`](crate::task::Block)), so no state machine is left between two marks.
+//! returns a future. The futures of a coroutine suspend. The futures of a thread or process block
+//! inside `poll` ([`task::Block`](crate::task::Block)), so no state machine is left between two
+//! marks.
 
-use crate::{arena::Arena, clock::Raw, vary::Random};
+use crate::{arena::Arena, clock::Raw, random::Random};
 
 pub use crate::{
     clock::Clock,
@@ -183,7 +184,8 @@ pub enum Order {
     Batched,
 }
 
-/// Coroutines within a process: the kernel runs those of all processes in one order of priority.
+/// Coroutines within a process: the kernel runs the coroutines of all processes in one order of
+/// priority.
 pub trait Sets: Tasks {
     /// The memory of a coroutine, empty until [`add`](Self::add).
     type Place<F: Future<Output = ()> + 'static>: Send + 'static;

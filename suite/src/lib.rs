@@ -20,6 +20,8 @@ pub mod experiments;
 pub mod kernel;
 pub mod mark;
 mod offers;
+pub mod order;
+pub mod random;
 pub mod refusal;
 pub mod signal;
 pub mod spec;

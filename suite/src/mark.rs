@@ -6,7 +6,7 @@
 //!
 //! In an image that drives pins ([`Clock::drive`]), the marks of an interval also drive a pin for a
 //! logic analyser. The pin changes outside the interval between the marks, so the figures equal
-//! those of an image without pins, and the pulse is longer by two marks and a store.
+//! the figures of an image without pins, and the pulse is longer by two marks and a store.
 
 use crate::{arena::Arena, refusal::Refusal};
 

@@ -7,8 +7,8 @@ use crate::{
     arena::Arena,
     kernel::{Kernel, Reason, Refusal, Tasks},
     mark::{self, Marks, Slot},
+    order::Order,
     request::Request,
-    vary::Order,
     wire::{self, BLOCK, Clock, Evidence, MAX_FRAME, PART, Pin, Record, Sample, Samples, Series},
 };
 
@@ -205,7 +205,7 @@ impl<'a, K: Kernel> Trial<'a, K> {
     }
 
     /// Measures and sends the control of experiments with one operation between two marks: marks
-    /// set in a row. `per` must equal that of the measured series. Overwrites `marks`.
+    /// set in a row. `per` must equal the measured series' `per`. Overwrites `marks`.
     pub fn mark_control(&mut self, marks: &Marks<K>, per: f64) {
         marks.control(self.kernel);
         let pin = Some(Pin::Edges(mark::CONTROL));

@@ -19,34 +19,10 @@
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::{
-    Trial,
     kernel::{Kernel, Priority, Refusal, Tasks},
+    random::Random,
+    trial::Trial,
 };
-
-/// A generator of pseudo-random numbers (SplitMix64): the same numbers on every target.
-pub struct Random(u64);
-
-impl Random {
-    /// Creates a generator; equal seeds give equal numbers.
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// Returns the next number.
-    pub const fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a number below `bound`; 0 if that is 0.
-    pub const fn below(&mut self, bound: u32) -> u32 {
-        // The high half of the product; no division.
-        (((self.draw() >> 32) * bound as u64) >> 32) as u32
-    }
-}
 
 /// The number of the arena's words of 8 bytes that may be skipped, less one.
 const WORDS: u32 = 64;
@@ -144,100 +120,4 @@ async fn member<K: Kernel>(ring: &'static Ring<K>, seat: u32, mut random: Random
         kernel.give(&ring.seats[next as usize]);
     }
     kernel.give(ring.done);
-}
-
-/// The order in which an experiment creates its tasks: every number below a count, once.
-pub struct Order {
-    next: usize,
-    stride: usize,
-    left: usize,
-    count: usize,
-}
-
-impl Order {
-    /// The ascending order.
-    pub(crate) const fn ascending(count: usize) -> Self {
-        Self { next: 0, stride: 1, left: count, count }
-    }
-
-    /// An order that the generator chooses.
-    pub(crate) fn chosen(count: usize, random: &mut Random) -> Self {
-        let below = |random: &mut Random| random.below(count as u32) as usize;
-        let next = below(random);
-        let mut stride = below(random).max(1);
-        // A stride without a common divisor meets every number.
-        while divisor(stride, count) > 1 {
-            stride += 1;
-        }
-        Self { next, stride, left: count, count }
-    }
-}
-
-impl Iterator for Order {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        self.left = self.left.checked_sub(1)?;
-        let number = self.next;
-        self.next += self.stride;
-        while self.next >= self.count {
-            self.next -= self.count;
-        }
-        Some(number)
-    }
-}
-
-/// Returns the greatest common divisor.
-const fn divisor(mut a: usize, mut b: usize) -> usize {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-
-    use std::vec::Vec;
-
-    use super::*;
-
-    #[test]
-    fn the_numbers_are_those_of_split_mix() {
-        // The generator's published reference values for the seed 1234567.
-        let mut random = Random::new(1_234_567);
-        let numbers = [random.draw(), random.draw(), random.draw()];
-        assert_eq!(
-            numbers,
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
-        );
-    }
-
-    #[test]
-    fn numbers_are_below_their_bound_and_reach_all_of_it() {
-        let mut random = Random::new(1);
-        let mut seen = [false; 5];
-        (0..200).for_each(|_| seen[random.below(5) as usize] = true);
-        assert_eq!(seen, [true; 5]);
-        assert_eq!(random.below(0), 0);
-    }
-
-    #[test]
-    fn every_order_has_each_number_once() {
-        for count in 0..40 {
-            assert!(Order::ascending(count).eq(0..count));
-            for seed in 0..20 {
-                let mut numbers: Vec<usize> =
-                    Order::chosen(count, &mut Random::new(seed)).collect();
-                numbers.sort_unstable();
-                assert!(numbers.into_iter().eq(0..count), "{count} {seed}");
-            }
-        }
-        let orders = (0..20).map(|seed| Order::chosen(5, &mut Random::new(seed)));
-        let orders: std::collections::BTreeSet<Vec<usize>> =
-            orders.map(Iterator::collect).collect();
-        assert!(orders.len() > 5, "{orders:?}");
-    }
 }

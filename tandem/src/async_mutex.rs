@@ -13,12 +13,11 @@
 //! of one unit.
 
 use crate::{
-    arch::Mask,
-    kernel::KERNEL,
+    arch::{Mask, masked},
+    me::Me,
+    records::{Info, KERNEL, Task},
     semaphore::Semaphore,
     shared::Shared,
-    task::{Info, Task, masked},
-    thread::Me,
     time::TimedOut,
 };
 use core::{

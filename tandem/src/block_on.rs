@@ -5,16 +5,17 @@
 //! anywhere.
 
 use crate::{
-    arch::Mask,
-    kernel::{self, KERNEL, masked},
-    shared::Masked,
-    task::{Header, Life, Task},
-    thread::Me,
+    arch::{Mask, masked},
+    kernel,
+    me::Me,
+    paths::tasks,
+    records::{KERNEL, Life},
+    waker::of_threads::waker,
 };
 use core::{
     mem::ManuallyDrop,
     pin::pin,
-    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
+    task::{Context, Poll},
 };
 
 impl Me<'_> {
@@ -22,8 +23,8 @@ impl Me<'_> {
     ///
     /// For futures of other crates, such as `embassy-time` and `embassy-sync`, and for Tandem's own;
     /// for a single wait of Tandem's, the call that blocks is faster, and keeps its place in the order
-    /// of priorities where that of the thread changes: a future's wait has the priority of its last
-    /// poll.
+    /// of priorities where the thread's priority changes: a future's wait has the priority of its
+    /// last poll.
     ///
     /// # Panics
     /// If it must wait in a critical section.
@@ -45,43 +46,9 @@ impl Me<'_> {
                 kernel::assert_may_wait(mask, "Me::block_on");
                 me.life.set(m, Life::Awaiting);
                 me.waiter.set(m, None);
-                kernel::block(m, me);
+                tasks::block(m, me);
             }
             mask.restore();
         }
     }
 }
-
-/// Wakes a task that polls a future. A thread that blocks in any other call is not woken, since it
-/// would take the wake-up for the end of that wait; its `again` is set instead.
-#[inline(always)]
-pub(crate) fn wake_future(m: Masked, mask: Mask, task: Task) {
-    if task.life.get(m) == Life::Awaiting {
-        task.life.set(m, Life::Alive);
-    } else if task.poll.get(m).is_none() {
-        return task.again.set(m, true);
-    }
-    kernel::wake_and_preempt(m, mask, task);
-}
-
-pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
-
-fn waker(task: Task) -> Waker {
-    // SAFETY: the data pointer is a static header, which may be shared and copied freely; the
-    // table's functions expect it.
-    unsafe { Waker::from_raw(RawWaker::new(core::ptr::from_ref(task).cast(), &VTABLE)) }
-}
-
-unsafe fn clone(task: *const ()) -> RawWaker {
-    RawWaker::new(task, &VTABLE)
-}
-
-unsafe fn wake(task: *const ()) {
-    // SAFETY: only `waker` creates wakers with this table, from a header.
-    let task: Task = unsafe { &*task.cast::<Header>() };
-    let (mask, m) = Mask::set();
-    wake_future(m, mask, task);
-    mask.restore();
-}
-
-unsafe fn drop_waker(_: *const ()) {}

@@ -11,11 +11,11 @@
 //! it before it first accesses them, and clears it after the last time.
 
 use crate::{
+    arch::masked,
     event::Event,
-    kernel,
+    info::current,
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::{delay_until, now},
 };
 use core::{future::poll_fn, pin::pin, task::Poll};
@@ -130,7 +130,7 @@ impl Callback {
     #[track_caller]
     pub fn start_periodic(&'static self, due: u64, period: u64) {
         if period == 0 {
-            panic!("task {}: a timer's period is at least one tick", kernel::current().name());
+            panic!("task {}: a timer's period is at least one tick", current().name());
         }
         self.request(Some(due), period);
     }
@@ -237,7 +237,7 @@ impl Callbacks {
             self.busy.set(m, true);
             was
         });
-        assert!(!was_busy, "task {}: another task runs these timers", kernel::current().name());
+        assert!(!was_busy, "task {}: another task runs these timers", current().name());
         Turn(&self.busy)
     }
 

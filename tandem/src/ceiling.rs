@@ -21,11 +21,12 @@
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
-    mutex::{Lock, settle},
+    info::current,
+    kernel,
+    lock::settle,
+    me::Me,
+    records::{KERNEL, Level, Lock, Priority, Rank, Task},
     shared::{Masked, Shared},
-    task::{Level, Priority, Rank, Task},
-    thread::Me,
     trace::{self, Event},
 };
 use core::{
@@ -176,7 +177,7 @@ pub(crate) fn without_switches(body: impl FnOnce()) {
 #[inline(never)]
 #[track_caller]
 fn in_use() -> ! {
-    panic!("task {}: a value with a ceiling is in use", kernel::current().name())
+    panic!("task {}: a value with a ceiling is in use", current().name())
 }
 
 /// Raises the running task to the level of `bit` for a closure, if that is more urgent than all
@@ -214,7 +215,7 @@ fn begin_slowly(m: Masked, mask: Mask, bit: u32) -> Option<Use> {
         this.outer = me.floor.get(m);
         let level = bit.leading_zeros();
         if level < this.outer.level() {
-            me.floor.set(m, Rank::of(level));
+            me.floor.set(m, Rank::for_level(level));
         }
         if level < me.level.get(m) {
             settle(m, me);

@@ -10,13 +10,14 @@
 use crate::{
     arch::{self, Mask},
     ceiling::without_switches,
-    kernel::{self, KERNEL, assert_may_wait},
+    kernel::assert_may_wait,
+    me::Me,
     mutex::Guard,
+    paths::{tasks, waits},
     queue::wait_until,
+    records::{KERNEL, WaitQueue, Waiter},
     shared::{Masked, Shared},
-    thread::Me,
     time::TimedOut,
-    wait::{WaitQueue, Waiter},
 };
 use core::{mem::MaybeUninit, ptr::NonNull};
 
@@ -63,7 +64,7 @@ impl Condvar {
         match queue.first(m) {
             // SAFETY: interrupts are masked, shown by the `Masked` argument.
             Some(first) => unsafe {
-                arch::hand_over_and_restore(queue, mask, NonNull::from(first));
+                waits::hand_over_and_restore(queue, mask, NonNull::from(first));
             },
             None => mask.restore(),
         }
@@ -189,7 +190,7 @@ impl Condvar {
             Some(due) if waiter.is_waiting(m) => wait_until(m, mask, task, waiter, due),
             _ => {
                 while waiter.is_waiting(m) {
-                    kernel::block(m, task);
+                    tasks::block(m, task);
                 }
                 true
             }

@@ -1,4 +1,4 @@
-//! What tasks do to other tasks: wait for their end, change their priority, measure their stacks.
+//! The calls of tasks on other tasks: wait for the end, change the priority, measure the stack.
 //!
 //! # Soundness
 //! A node that waits for an end is in [`List`], which argues for its links. A stack is painted
@@ -6,14 +6,16 @@
 //! read one by one, whatever they hold.
 
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     group::late,
-    kernel::{self, AT_END, KERNEL},
+    info::current,
+    kernel::{self, AT_END},
     list::{List, Node},
-    mutex::settle,
+    lock::settle,
+    me::Me,
+    records::{Info, KERNEL, Life, Priority, StillAlive, Task},
     shared::Masked,
-    task::{Info, Life, Priority, StillAlive, Task, masked},
-    thread::{Me, Thread},
+    thread::Thread,
     time::TimedOut,
 };
 use core::pin::pin;
@@ -87,7 +89,7 @@ impl Info {
             AT_END.set(m, Some(report_end));
             KERNEL.runs(m, self.0)
         });
-        assert!(!is_self, "task {}: waits for its own end", kernel::current().name());
+        assert!(!is_self, "task {}: waits for its own end", current().name());
     }
 }
 
@@ -132,7 +134,7 @@ impl<const STACK: usize> Thread<STACK> {
         set_priority(&self.header, priority)
     }
 
-    /// As [`spawn`](Self::spawn), with the stack prepared for
+    /// Spawns like [`spawn`](Self::spawn), with the stack prepared for
     /// [`stack_unused`](Self::stack_unused): a store for each word of it, with interrupts on.
     ///
     /// # Errors

@@ -11,16 +11,17 @@
 //!   `begin`, which gives the task the bit of its level and its poll function at once.
 
 use crate::{
-    arch::Mask,
+    arch::{self, Mask},
     kernel,
-    task::{Header, Info, Priority, StillAlive, Task},
-    waking::Sleeper,
+    paths::tasks,
+    records::{Header, Info, Priority, Sleeper, StillAlive, Task},
+    waker::of_coroutines::waker,
 };
 use core::{
     cell::UnsafeCell,
     mem::MaybeUninit,
     pin::Pin,
-    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
+    task::{Context, Poll},
 };
 
 /// The storage of a coroutine, for a `static`: `SIZE` bytes for its future, and the kernel's
@@ -98,9 +99,9 @@ impl<const SIZE: usize> Coroutine<SIZE> {
 fn begin(header: Task, poll: unsafe extern "C" fn(Task)) {
     let (mask, m) = Mask::set();
     header.admit(m);
-    kernel::breach("begin");
+    arch::breach("begin");
     header.poll.set(m, Some(poll));
-    kernel::launch_coroutine(m, mask, header);
+    tasks::launch_coroutine(m, mask, header);
     mask.restore();
 }
 
@@ -125,27 +126,6 @@ unsafe extern "C" fn poll<F: Future<Output = ()>, const SIZE: usize>(task: Task)
         kernel::end_coroutine(task);
     }
 }
-
-pub(crate) static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, drop_waker);
-
-fn waker(task: Task) -> Waker {
-    // SAFETY: the data pointer is a static header, which may be shared and copied freely; the
-    // table's functions expect it.
-    unsafe { Waker::from_raw(RawWaker::new(core::ptr::from_ref(task).cast(), &VTABLE)) }
-}
-
-unsafe fn clone(task: *const ()) -> RawWaker {
-    RawWaker::new(task, &VTABLE)
-}
-
-unsafe fn wake(task: *const ()) {
-    // SAFETY: only `waker` creates wakers with this table, from a header.
-    let task: Task = unsafe { &*task.cast::<Header>() };
-    let (mask, m) = Mask::set();
-    kernel::wake_and_restore(m, mask, task);
-}
-
-unsafe fn drop_waker(_: *const ()) {}
 
 /// Lets the next ready task of the same priority run, if there is one. For coroutines; constant
 /// time.

@@ -4,7 +4,7 @@
 //! No unsafe code: the kernel's own delays, with units converted.
 
 use crate::{
-    thread::Me,
+    me::Me,
     time::{self, Driver},
 };
 use core::marker::PhantomData;
@@ -104,8 +104,8 @@ impl<D: Driver> embedded_hal_async::delay::DelayNs for Delays<D> {
 /// Delays for blocking drivers in a thread: `embedded_hal::delay::DelayNs`. `D` is the board's
 /// clock, the type given to [`drive_time_with!`](crate::drive_time_with).
 ///
-/// As long as those of [`Delays`]; the thread is blocked meanwhile, and others run. A delay panics
-/// in a critical section.
+/// A delay is as long as one of [`Delays`]; the thread is blocked meanwhile, and others run. A
+/// delay panics in a critical section.
 pub struct ThreadDelays<'a, 'me, D>(&'a Me<'me>, PhantomData<fn() -> D>);
 
 impl<'a, 'me, D> ThreadDelays<'a, 'me, D> {

@@ -8,22 +8,15 @@
 //! the records of embassy's own executor.)
 
 use crate::{
-    block_on, coroutine, kernel,
-    task::{Header, Task, masked},
-    time::{TIMERS, Timer, now},
+    arch::masked,
+    clock::now,
+    info::current,
+    records::{Alarm, Header, TIMERS, Task, Timer},
+    waker::{of_coroutines, of_threads},
 };
 use core::task::Waker;
 
-/// The timer for the earliest time that the futures of a task wait for.
-pub(crate) struct Alarm {
-    timer: Timer,
-}
-
 impl Alarm {
-    pub(crate) const fn new() -> Self {
-        Self { timer: Timer::unused() }
-    }
-
     #[inline(always)]
     pub(crate) fn is(&self, timer: &Timer) -> bool {
         core::ptr::eq(&raw const self.timer, timer)
@@ -58,21 +51,12 @@ impl embassy_time_driver::Driver for Driver {
 /// # Panics
 /// If the waker is not the kernel's: a combinator in between has passed one of its own.
 fn task_behind(waker: &Waker) -> Task {
-    let ours = [&coroutine::VTABLE, &block_on::VTABLE]
+    let ours = [&of_coroutines::VTABLE, &of_threads::VTABLE]
         .iter()
         .any(|table| core::ptr::eq(waker.vtable(), *table));
-    assert!(ours, "task {}: a timer of embassy's under a foreign waker", kernel::current().name());
+    assert!(ours, "task {}: a timer of embassy's under a foreign waker", current().name());
     // SAFETY: both tables belong to wakers made from headers.
     unsafe { &*waker.data().cast::<Header>() }
-}
-
-/// Asserts that the board's clock has the tick rate of `embassy-time`, set by its feature
-/// `tick-hz-…`.
-pub const fn check_rate(hertz: u64) {
-    assert!(
-        hertz == embassy_time_driver::TICK_HZ,
-        "the board's clock and `embassy-time` differ in ticks per second"
-    );
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@
 //! its future owns until the wait has ended.
 
 use crate::{
-    arch::{self, Mask},
-    kernel::{self, KERNEL, assert_may_wait},
+    arch::{self, Mask, masked},
+    kernel::{self, assert_may_wait},
+    me::Me,
+    paths::tasks,
+    records::{KERNEL, Sleeper, TIMERS, Task, Timer},
     shared::{Masked, Shared},
-    task::{Task, masked},
-    thread::Me,
-    time::{TIMERS, TimedOut, Timer},
+    time::TimedOut,
     wait::Phase,
-    waking::Sleeper,
 };
 use core::{
     marker::PhantomPinned,
@@ -122,7 +122,7 @@ impl Event {
     pub fn signal(&self, flags: u32) {
         let (mask, m) = Mask::set();
         match self.raise_for_task(m, flags) {
-            Some(task) => kernel::wake_and_restore(m, mask, task),
+            Some(task) => tasks::wake_and_restore(m, mask, task),
             None => {
                 if self.foreign.get(m).is_some() {
                     self.raise_for_foreign(m);
@@ -256,7 +256,7 @@ impl Event {
             let (me, listener) = (KERNEL.current(m), Listener::new());
             self.register(m, &listener, me);
             me.waiter.set(m, None);
-            kernel::block(m, me);
+            tasks::block(m, me);
             // SAFETY: the signal, which alone wakes this thread, has handed over its flags.
             flags = unsafe { listener.get(m) };
             arch::unmask(m);
@@ -289,7 +289,7 @@ impl Event {
             m = TIMERS.set(m, mask, timer, due);
             // SAFETY: the flags have been set to 0 above.
             while unsafe { listener.get(m) } == 0 && timer.is_set(m) {
-                kernel::block(m, me);
+                tasks::block(m, me);
             }
             timer.cancel(m);
             self.withdraw(m, &listener);
@@ -362,7 +362,7 @@ impl Future for Signalled<'_> {
         let (mask, m) = Mask::set();
         let flags = event.take(m);
         if flags == 0 {
-            kernel::breach("signalled");
+            arch::breach("signalled");
             this.phase = event.register_sleeper(m, &this.listener, Sleeper::behind(context).keep());
             mask.restore();
             return Poll::Pending;

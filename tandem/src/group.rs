@@ -1,11 +1,11 @@
 //! An event group: 32 flags for which any number of tasks wait, each for any or all of some.
 
 use crate::{
+    arch::masked,
     event::Event,
     list::{List, Node, Place},
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::TimedOut,
 };
 use core::pin::{Pin, pin};
@@ -47,8 +47,8 @@ impl Want {
         Self { all: true, ..Self::any(flags) }
     }
 
-    /// This condition, with the flags that end the wait cleared in that moment. Where several tasks
-    /// take a flag, the one that has waited longest gets it.
+    /// Returns the condition with a change: the flags that end the wait are cleared in that moment.
+    /// Where several tasks take a flag, the one that has waited longest gets it.
     #[must_use]
     pub const fn take(self) -> Self {
         Self { take: true, ..self }

@@ -1,12 +1,5 @@
 //! The kernel's state, and the operations that change the running task.
 //!
-//! # One stack for all coroutines
-//! A poll never waits, so a coroutine needs a stack only while it is polled. All polls share one
-//! stack. *Invariant:* from the bottom of the shared stack up, each poll is strictly more urgent
-//! than the one below it, and the task of each is ready. *Hence* the top poll is always the first
-//! to continue, and no poll that could run is buried. `docs/tandem.md` proves it; [`check_order`]
-//! checks it in debug builds.
-//!
 //! # Soundness
 //! - `current` is `None` only before [`start`]. [`Kernel::current`] is called only afterwards: with
 //!   a `Me`, in a poll, or for a task that waits or has been taken from a timer, none of which
@@ -17,67 +10,14 @@
 
 use crate::{
     arch::{self, Mask},
-    mutex,
-    ready::Ready,
+    context,
+    info::current,
+    records::{KERNEL, Kernel, Life, Task},
     shared::{Masked, Shared},
-    task::{Header, IDLE_LEVEL, Info, Life, Task},
     trace::{self, Event},
 };
 
-/// Field order is known to the assembly of `arch`: see `arch::offset`.
-#[repr(C)]
-pub(crate) struct Kernel {
-    pub(crate) ready: Ready,
-    current: Shared<Option<Task>>,
-    /// The task of the top poll on the shared stack. The idle task when there is no poll: it
-    /// occupies the bottom of that stack.
-    top: Shared<Option<Task>>,
-    /// The most urgent task as left by a handler; the switch at the handler's end takes it from
-    /// here.
-    #[cfg(riscv)]
-    pub(crate) wanted: Shared<Option<Task>>,
-    /// The high end of the handlers' stack, below the frames of the main program. 0 before there
-    /// are handlers.
-    #[cfg(riscv)]
-    pub(crate) handlers: Shared<usize>,
-    #[cfg(target_arch = "arm")]
-    pub(crate) literals: Shared<arch::Literals>,
-    idle: Header,
-}
-
-#[cfg_attr(layout, unsafe(export_name = "tandem_kernel"))]
-pub(crate) static KERNEL: Kernel = Kernel::new();
-
-pub(crate) use crate::task::masked;
-
 impl Kernel {
-    #[cfg(target_os = "none")]
-    pub(crate) const CURRENT: usize = core::mem::offset_of!(Kernel, current);
-    #[cfg(target_os = "none")]
-    pub(crate) const TOP: usize = core::mem::offset_of!(Kernel, top);
-    #[cfg(all(feature = "processes", target_arch = "riscv64"))]
-    pub(crate) const BITMAP: usize =
-        core::mem::offset_of!(Kernel, ready) + core::mem::offset_of!(Ready, bitmap);
-    #[cfg(riscv)]
-    pub(crate) const WANTED: usize = core::mem::offset_of!(Kernel, wanted);
-    #[cfg(riscv)]
-    pub(crate) const HANDLERS: usize = core::mem::offset_of!(Kernel, handlers);
-
-    const fn new() -> Self {
-        Self {
-            ready: Ready::new(),
-            current: Shared::new(None),
-            top: Shared::new(None),
-            #[cfg(riscv)]
-            wanted: Shared::new(None),
-            #[cfg(riscv)]
-            handlers: Shared::new(0),
-            #[cfg(target_arch = "arm")]
-            literals: Shared::new([0; _]),
-            idle: Header::new(),
-        }
-    }
-
     #[inline(always)]
     pub(crate) fn current(&'static self, m: Masked) -> Task {
         debug_assert!(self.current.get(m).is_some(), "the kernel has not been started");
@@ -149,7 +89,7 @@ impl Kernel {
 #[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct SharedStack<const SIZE: usize> {
-    guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; arch::GUARD]>>,
+    guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; context::GUARD]>>,
     room: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; SIZE]>>,
 }
 
@@ -179,7 +119,7 @@ impl<const SIZE: usize> Default for SharedStack<SIZE> {
 }
 
 /// Runs once the stack of coroutines is known: prepares those that were spawned before `start`.
-static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
+pub(crate) static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
 
 /// Starts the kernel. Runs `set_up` with interrupts masked, then the most urgent task that has been
 /// spawned by it or earlier. The calling code becomes the idle task, which sleeps until an
@@ -213,22 +153,14 @@ pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) ->
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
-    arch::set_up(m, &KERNEL.idle, low);
+    context::set_up(m, &KERNEL.idle, low);
     if let Some(prepare) = EARLY.get(m) {
         prepare(m);
     }
     set_up();
     // SAFETY: the stack is unused and aligned, by this function's contract. Interrupts are masked
     // by `mask` above.
-    unsafe { arch::become_idle(m, &KERNEL.idle, low, high) }
-}
-
-/// The running task; in a handler, the task that it interrupted; before [`start`], the idle task.
-///
-/// May be called anywhere, with interrupts masked too. Constant time.
-#[must_use]
-pub fn current() -> Info {
-    masked(|m| Info(KERNEL.current_or_idle(m)))
+    unsafe { context::become_idle(m, &KERNEL.idle, low, high) }
 }
 
 /// Makes a task ready. Returns `true` if it is now the most urgent: then call [`preempt`].
@@ -248,18 +180,11 @@ pub(crate) fn preempt(m: Masked, mask: Mask, task: Task) {
     }
 }
 
-/// Makes a task ready and, if it is the most urgent, lets it run. For tasks and handlers.
-#[inline(always)]
-pub(crate) fn wake_and_preempt(_: Masked, mask: Mask, task: Task) {
-    // SAFETY: interrupts are masked, shown by the `Masked` argument.
-    unsafe { arch::wake(task, mask) }
-}
-
-/// The implementation of `arch::wake` in Rust.
+/// The implementation of `paths::tasks::wake` in Rust.
 ///
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
-#[cfg(any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", basepri, thumb1))]
+#[cfg(not(all(target_arch = "arm", direct, not(feature = "time-slice"))))]
 pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
@@ -268,23 +193,7 @@ pub(crate) unsafe extern "C" fn wake_here(task: Task, mask: Mask) {
     }
 }
 
-/// Calls [`wake_and_preempt`] and restores the interrupt state. To be called last: on RISC-V it is
-/// one function, a tail call, so that the caller needs no stack frame.
-#[inline(always)]
-pub(crate) fn wake_and_restore(m: Masked, mask: Mask, task: Task) {
-    #[cfg(not(riscv))]
-    wake_and_preempt(m, mask, task);
-    #[cfg(not(riscv))]
-    mask.restore();
-    let _ = m;
-    #[cfg(riscv)]
-    // SAFETY: interrupts are masked, shown by the `Masked` argument.
-    unsafe {
-        wake_here_and_restore(task, mask);
-    }
-}
-
-/// The implementation of [`wake_and_restore`] on RISC-V.
+/// The implementation of `paths::tasks::wake_and_restore` on RISC-V.
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
 #[cfg(riscv)]
@@ -297,7 +206,7 @@ pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
     } else if mask.allows_switch() {
         // SAFETY: interrupts are masked. The woken task was not running, so it is suspended, or a
         // coroutine between two polls.
-        unsafe { arch::switch_and_unmask(KERNEL.current(m), task) };
+        unsafe { context::switch_and_unmask(KERNEL.current(m), task) };
     } else {
         arch::pend(m, Some(task)); // interrupts were masked before: no switch here
     }
@@ -307,29 +216,10 @@ pub(crate) unsafe extern "C" fn wake_here_and_restore(task: Task, mask: Mask) {
 pub(crate) fn switch(_: Masked, from: Task, to: Task) {
     // SAFETY: interrupts are masked, shown by the `Masked` argument. `to` is ready and not running,
     // so it is suspended, or a coroutine between two polls.
-    unsafe { arch::switch(from, to) };
+    unsafe { context::switch(from, to) };
 }
 
-/// Makes a claimed task ready for the first time. Before [`start`], nothing runs yet.
-#[inline(always)]
-pub(crate) fn launch(m: Masked, mask: Mask, task: Task) {
-    if KERNEL.started(m).is_some() {
-        wake_and_preempt(m, mask, task);
-    } else {
-        arch::insert(m, task);
-    }
-}
-
-/// Before [`start`], a coroutine does not know the guard of its stack. Has `start` tell it.
-pub(crate) fn launch_coroutine(m: Masked, mask: Mask, task: Task) {
-    if KERNEL.started(m).is_none() {
-        EARLY.set(m, Some(share_stack_with_all));
-    }
-    KERNEL.share_stack(m, task);
-    launch(m, mask, task);
-}
-
-fn share_stack_with_all(m: Masked) {
+pub(crate) fn share_stack_with_all(m: Masked) {
     KERNEL.ready.for_each(m, |task| {
         if task.poll.get(m).is_some() {
             KERNEL.share_stack(m, task);
@@ -342,10 +232,7 @@ fn share_stack_with_all(m: Masked) {
 ///
 /// # Safety
 /// The caller is a thread.
-#[cfg(any(
-    not(any(riscv, target_arch = "arm")),
-    all(target_arch = "arm", any(feature = "trace", feature = "time-slice", basepri, thumb1))
-))]
+#[cfg(not(any(riscv, all(direct, not(feature = "time-slice")))))]
 #[inline(always)]
 pub(crate) unsafe fn give_way() {
     let (mask, m) = Mask::set();
@@ -380,32 +267,11 @@ fn refuse_wait(call: &str) -> ! {
     panic!("task {}: {call} would wait in a critical section", current().name())
 }
 
-/// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
-/// the assembly of `arch` too, with interrupts masked or from PendSV.
-#[cfg(any(feature = "trace", feature = "time-slice", thumb1, not(target_arch = "arm")))]
-pub(crate) extern "C" fn on_run(task: Task) {
-    trace::emit(Event::Run, task);
-    #[cfg(feature = "time-slice")]
-    if crate::slice::is_set() {
-        masked(|m| crate::slice::begin(m, task));
-    }
-}
-
-/// Blocks the running thread, `me`, until it is woken.
-#[inline(always)]
-pub(crate) fn block(_: Masked, me: Task) {
-    // SAFETY: interrupts are masked, shown by the `Masked` argument, and `me` runs.
-    unsafe { arch::block(me) };
-}
-
-/// The implementation of `arch::block` in Rust.
+/// The implementation of `paths::tasks::block` in Rust.
 ///
 /// # Safety
 /// Interrupts are masked, and `me` is the running thread.
-#[cfg(all(
-    not(riscv),
-    any(not(target_arch = "arm"), feature = "trace", feature = "time-slice", basepri, thumb1)
-))]
+#[cfg(not(any(riscv, all(direct, not(feature = "time-slice")))))]
 #[inline(always)]
 pub(crate) unsafe fn block_here(me: Task) {
     // SAFETY: interrupts are masked, by this function's contract.
@@ -421,22 +287,6 @@ pub(crate) fn leave(m: Masked, me: Task) -> Task {
     KERNEL.ready.remove_head(m, me)
 }
 
-/// Ends the running thread. Its stack is free for another life once the switch is made.
-///
-/// # Panics
-/// If another thread waits for a mutex whose guard this one has forgotten.
-pub(crate) fn end_thread() -> ! {
-    let m = arch::mask();
-    let me = KERNEL.current(m);
-    if me.held.get(m).is_some() {
-        mutex::abandon(m, me);
-    }
-    bury(m, me);
-    // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
-    // polls; the one task that was running has just left the ready set.
-    unsafe { arch::load(KERNEL.ready.most_urgent(m)) }
-}
-
 /// Called for each task that ends, once a task has waited for an end: so that a program without
 /// such waits has no code of them.
 pub(crate) static AT_END: Shared<Option<AtEnd>> = Shared::new(None);
@@ -446,7 +296,7 @@ pub(crate) type AtEnd = fn(Masked, Task);
 /// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
 /// no effect. The end is reported before that: a foreign waker may call the kernel, which finds the
 /// running task as it must be.
-fn bury(m: Masked, task: Task) {
+pub(crate) fn bury(m: Masked, task: Task) {
     if let Some(report) = AT_END.get(m) {
         task.life.set(m, Life::Ending);
         report(m, task);
@@ -489,131 +339,29 @@ pub(crate) fn end_coroutine(task: Task) {
     task.again.set(m, true);
 }
 
-/// Ends the poll of `task` on the shared stack. Polls further coroutines as long as a coroutine
-/// without a context is the most urgent. Returns the first suspended task that is the most urgent,
-/// with interrupts masked; the caller resumes it.
-///
-/// `below` is the task of the suspended poll underneath. Cortex-M has the same loop in assembly.
-///
-/// # Safety
-/// The caller runs on the shared stack, and the poll of `task` has just returned there.
-#[cfg(any(not(target_arch = "arm"), thumb1))]
-pub(crate) unsafe extern "C" fn after_poll(mut task: Task, below: Task) -> Task {
-    loop {
-        let (mask, m) = Mask::set();
-        debug_assert!(
-            mask.is_open() || task.bit.get(m) == 0,
-            "task {}: a poll has returned with interrupts masked",
-            task.name(m)
-        );
-        let next = put_away(m, task);
-        if next.saved.exists(m) {
-            KERNEL.top.set(m, Some(below));
-            return next;
-        }
-        task = next;
-        // SAFETY: interrupts are masked by `Mask::set` above.
-        unsafe { check_order(task, below) };
-        KERNEL.current.set(m, Some(task));
-        KERNEL.top.set(m, Some(task));
-        on_run(task);
-        #[cfg(feature = "count")]
-        task.switches.set(m, task.switches.get(m).wrapping_add(1));
-        poll(m, task);
-    }
-}
-
-/// Takes a coroutine out of the ready set after a poll, or moves it behind its equals if it is to
-/// be polled again. Returns the most urgent task.
-#[cfg(any(not(target_arch = "arm"), thumb1))]
-#[inline(always)]
-fn put_away(m: Masked, task: Task) -> Task {
-    task.saved.clear(m);
-    if task.again.get(m) {
-        task.again.set(m, false);
-        return KERNEL.ready.rotate(m, task);
-    }
-    trace::emit(Event::Blocked, task);
-    KERNEL.ready.remove_head(m, task)
-}
-
-/// Polls a coroutine, with interrupts on.
-#[cfg(any(not(target_arch = "arm"), thumb1))]
-#[inline(always)]
-fn poll(m: Masked, task: Task) {
-    let poll = task.poll.get(m);
-    debug_assert!(poll.is_some());
-    // SAFETY: a ready task without a context is a coroutine, and `Coroutine::spawn` sets `poll`
-    // before it makes the coroutine ready.
-    let poll = unsafe { poll.unwrap_unchecked() };
-    arch::unmask(m);
-    // SAFETY: `spawn` stored the function for this task's storage. A task is polled by nothing but
-    // the kernel, and has one poll at a time.
-    unsafe { poll(task) }
-}
-
-/// A point within a masked window, which a test opens on purpose to show that the test of all
-/// interleavings finds it.
-#[inline(always)]
-pub(crate) fn breach(_window: &str) {
-    #[cfg(test)]
-    arch::breach(_window);
-}
-
-/// Makes the calling test the idle task of the kernel, and excludes other tests until the guard is
-/// dropped.
+/// Forgets all tasks.
 #[cfg(test)]
-pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    reset();
-    turn
-}
-
-/// Forgets all tasks and timers.
-#[cfg(test)]
-pub(crate) fn reset() {
-    arch::reset();
-    let (mask, m) = Mask::set();
-    crate::time::TIMERS.reset(m);
+pub(crate) fn reset(m: Masked) {
     KERNEL.ready.reset(m);
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));
-    mask.restore();
 }
 
-/// The switch to a coroutine where there is no assembly: polls `task` on top of the running poll.
-/// Returns the task to resume.
-#[cfg(not(target_os = "none"))]
-pub(crate) fn poll_above(m: Masked, task: Task) -> Task {
-    let below = KERNEL.top.get(m).unwrap_or(&KERNEL.idle);
-    // SAFETY: interrupts are masked, shown by the `Masked` argument.
-    unsafe { check_order(task, below) };
-    KERNEL.current.set(m, Some(task));
-    KERNEL.top.set(m, Some(task));
-    on_run(task);
-    poll(m, task);
-    // SAFETY: the poll of `task` on this stack has just returned.
-    let next = unsafe { after_poll(task, below) };
-    KERNEL.current.set(m, Some(next));
-    on_run(next);
-    next
+/// A switch to be made.
+#[repr(C)]
+pub(crate) struct Switch {
+    pub(crate) from: Task,
+    pub(crate) to: Task,
 }
 
-/// Asserts the invariant of the shared stack for the next poll and the one below it, in debug
-/// builds.
+/// Takes the running thread, `me`, out of the ready set.
 ///
 /// # Safety
-/// Interrupts are masked, or the caller is PendSV. PendSV is interrupted only by handlers, which
-/// add tasks to the ready set and remove none.
-pub(crate) unsafe extern "C" fn check_order(task: Task, below: Task) {
-    // SAFETY: no other access takes place, by this function's contract.
+/// The caller is that thread, with interrupts masked.
+#[cfg(riscv)]
+pub(crate) unsafe extern "C" fn begin_block(me: Task) -> Switch {
+    // SAFETY: interrupts are masked, by this function's contract.
     let m = unsafe { Masked::assume() };
-    let (upper, lower) = (task.level.get(m), below.level.get(m));
-    debug_assert!(upper < lower, "polls on the shared stack rise in urgency");
-    debug_assert!(
-        lower == IDLE_LEVEL || KERNEL.ready.contains(m, below),
-        "a poll waits only for more urgent tasks"
-    );
+    Switch { from: me, to: leave(m, me) }
 }

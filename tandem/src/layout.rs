@@ -3,7 +3,7 @@
 //! the interface: it changes without notice.
 #![allow(missing_docs)]
 
-use crate::{arch::offset, task::Header, wait::Waiter};
+use crate::records::{Header, Waiter, offset};
 use core::mem::offset_of;
 
 pub use crate::{

@@ -147,8 +147,9 @@
 //! section stays closed whatever is called in it. A call that would have to wait there panics with
 //! the names of the task and the call.
 //!
-//! Handlers of every priority may call the kernel, except those of NMI and of faults, which cannot
-//! be masked. A handler calls what needs no [`Me`]; a task that it wakes runs when it returns.
+//! Handlers of every priority may call the kernel, except the handlers of NMI and of faults, which
+//! cannot be masked. A handler calls what needs no [`Me`]; a task that it wakes runs when it
+//! returns.
 //!
 //! On a Cortex-M, a handler is defined as in any program, by the chip's crate of registers (PAC):
 //!
@@ -256,7 +257,9 @@ mod async_mutex;
 mod block_on;
 mod callback;
 mod ceiling;
+mod clock;
 mod condvar;
+mod context;
 mod control;
 mod coroutine;
 #[cfg(feature = "embedded-hal")]
@@ -267,12 +270,17 @@ mod event;
 mod group;
 #[doc = include_str!("guide/guide.md")]
 pub mod guide {}
+mod info;
 mod kernel;
 #[cfg(layout)]
 #[doc(hidden)]
 pub mod layout;
 mod list;
+mod lock;
+mod me;
 mod mutex;
+mod paths;
+mod polls;
 #[cfg(any(test, feature = "processes"))]
 pub mod process;
 #[cfg(feature = "processor-time")]
@@ -281,6 +289,7 @@ mod queue;
 #[cfg(feature = "raw")]
 pub mod raw;
 mod ready;
+mod records;
 mod semaphore;
 mod shared;
 mod signal;
@@ -294,6 +303,7 @@ mod thread;
 pub mod time;
 pub mod trace;
 mod wait;
+mod waker;
 mod waking;
 
 pub use async_mutex::{AsyncGuard, AsyncMutex};
@@ -305,16 +315,18 @@ pub use coroutine::{Coroutine, Yield, yield_now};
 pub use delays::{Delays, ThreadDelays};
 pub use event::{Event, Signalled};
 pub use group::{Group, Want};
-pub use kernel::{SharedStack, current, start};
+pub use info::current;
+pub use kernel::{SharedStack, start};
+pub use me::Me;
 pub use mutex::{Guard, Mutex};
 #[cfg(feature = "processor-time")]
 pub use processor_time::{idle_time, interrupt_time};
 pub use queue::{Queue, Received, Sent};
+pub use records::{Info, Priority, StillAlive};
 pub use semaphore::{Semaphore, Taken};
 pub use signal::{Receiver, Signal, Watch};
 #[cfg(feature = "time-slice")]
 pub use slice::set_time_slice;
 pub use stream::{MessageBuffer, Stream, TooLong};
-pub use task::{Info, Priority, StillAlive};
-pub use thread::{Me, Thread};
+pub use thread::Thread;
 pub use time::{TimedOut, delay_until};

@@ -15,12 +15,12 @@
 //! masked.
 
 use crate::{
-    arch::{self, Mask},
+    arch::{self, Mask, masked},
     ceiling::without_switches,
     event::Event,
-    kernel::{self, KERNEL},
+    kernel,
+    records::KERNEL,
     shared::{Masked, Shared},
-    task::masked,
 };
 use core::{marker::PhantomPinned, pin::Pin, ptr::NonNull};
 

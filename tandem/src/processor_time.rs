@@ -6,9 +6,10 @@
 //! they interrupt.
 
 use crate::{
+    arch::masked,
+    clock::now,
+    records::{Info, Task},
     shared::{Masked, Shared},
-    task::{Info, Task, masked},
-    time::now,
 };
 
 struct Account {
@@ -75,7 +76,7 @@ impl Info {
 /// The time in which no task was ready, in ticks of the board's clock. May be called anywhere.
 #[must_use]
 pub fn idle_time() -> u64 {
-    Info(crate::kernel::KERNEL.nobody()).processor_time()
+    Info(crate::records::KERNEL.nobody()).processor_time()
 }
 
 /// The time that handlers with [`trace::interrupt`](crate::trace::interrupt) have had, in ticks of

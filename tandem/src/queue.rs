@@ -19,12 +19,13 @@ pub use futures::{Received, Sent};
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL, assert_may_wait},
+    kernel::{self, assert_may_wait},
+    me::Me,
+    paths::tasks,
+    records::{KERNEL, TIMERS, Task, Timer, WaitQueue, Waiter},
     shared::{Masked, Shared},
-    task::Task,
-    thread::Me,
-    time::{TIMERS, TimedOut, Timer},
-    wait::{WaitQueue, Waiter, detach},
+    time::TimedOut,
+    wait::detach,
 };
 use core::{
     cell::UnsafeCell,
@@ -112,7 +113,7 @@ impl<T, const N: usize> Queue<T, N> {
         if len == N as u32 {
             return Put::Full;
         }
-        kernel::breach("put");
+        arch::breach("put");
         // SAFETY: `len` is less than `N`, so the position behind the last message is free, and
         // `message` is valid.
         unsafe { self.place(m, len).copy_from_nonoverlapping(message, 1) };
@@ -215,7 +216,7 @@ impl<T, const N: usize> Queue<T, N> {
                 mask.restore();
                 return Err(ManuallyDrop::into_inner(message));
             }
-            Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+            Put::Wakes(task) => tasks::wake_and_preempt(m, mask, task),
             Put::Calls(waiter) => Waiter::call(waiter.into(), m, mask),
             Put::Stored => {}
         }
@@ -287,7 +288,7 @@ impl<T, const N: usize> Queue<T, N> {
                     _ => Err(ManuallyDrop::into_inner(message)),
                 };
             }
-            Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+            Put::Wakes(task) => tasks::wake_and_preempt(m, mask, task),
             Put::Calls(waiter) => Waiter::call(waiter.into(), m, mask),
             Put::Stored => {}
         }
@@ -426,7 +427,7 @@ fn wait_for(queue: &WaitQueue, m: Masked, mask: Mask, cargo: *mut (), due: Optio
     queue.insert(m, waiter);
     let served = match due {
         None => {
-            kernel::block(m, me);
+            tasks::block(m, me);
             true
         }
         Some(due) => wait_until(m, mask, me, waiter, due),
@@ -450,7 +451,7 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
     if TIMERS.set_in_window(m, timer, due) {
         return wait_behind_alarm(mask, me, waiter, timer);
     }
-    kernel::block(m, me);
+    tasks::block(m, me);
     if !waiter.is_served(m) {
         return wait_on(m, me, waiter, timer);
     }
@@ -481,6 +482,6 @@ fn wait_on(m: Masked, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
             waiter.leave(m);
             return false;
         }
-        kernel::block(m, me);
+        tasks::block(m, me);
     }
 }

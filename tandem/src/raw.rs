@@ -4,22 +4,23 @@
 //! [`start`](crate::start), which need no `unsafe`.
 //!
 //! # Soundness
-//! The functions pass memory to the kernel that the caller answers for; the rest is the same code
-//! as that of the safe calls.
+//! The functions pass memory to the kernel that the caller answers for; the rest is the
+//! code of the safe calls.
 
 mod queue;
 
 pub use queue::Queue;
 
 use crate::{
-    arch, control,
+    context, control,
     kernel::{self, SharedStack},
-    task::{Header, Info, Priority, StillAlive},
-    thread::{self, Me},
+    me::Me,
+    records::{Header, Info, Priority, StillAlive},
+    thread,
 };
 
 /// The bytes at the low end of every stack that hold its guard. A stack begins at a multiple of 32.
-pub const GUARD: usize = arch::GUARD;
+pub const GUARD: usize = context::GUARD;
 
 /// The kernel's record of a thread, apart from its stack. All zeros is a record without a thread.
 #[repr(transparent)]
@@ -70,7 +71,7 @@ impl Task {
         Ok(())
     }
 
-    /// As [`Thread::set_priority`](crate::Thread::set_priority).
+    /// Changes the priority, like [`Thread::set_priority`](crate::Thread::set_priority).
     pub fn set_priority(&'static self, _: &Me, priority: Priority) -> bool {
         control::set_priority(&self.0, priority)
     }

@@ -14,27 +14,11 @@
 
 use crate::{
     arch,
+    records::{Header, IDLE_LEVEL, Level, Ready, Task},
     shared::{Masked, Shared},
-    task::{Header, IDLE_LEVEL, Level, Task},
 };
 
-/// Field order is known to the assembly of `arch`: see `arch::offset`.
-#[repr(C)]
-pub(crate) struct Ready {
-    /// The head of each ring. The last is the idle task, which is in no ring: it is chosen when
-    /// every ring is empty.
-    heads: [Shared<Option<Task>>; IDLE_LEVEL as usize + 1],
-    pub(crate) bitmap: Shared<u32>,
-}
-
 impl Ready {
-    pub(crate) const fn new() -> Self {
-        Self {
-            heads: [const { Shared::new(None) }; IDLE_LEVEL as usize + 1],
-            bitmap: Shared::new(0),
-        }
-    }
-
     #[cfg(test)]
     pub(crate) fn reset(&self, m: Masked) {
         self.bitmap.set(m, 0);
@@ -82,7 +66,7 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn insert(&self, m: Masked, task: Task) -> bool {
         let (head, bit, bitmap) = (self.head_of(m, task), task.bit.get(m), self.bitmap.get(m));
-        crate::kernel::breach("insert");
+        arch::breach("insert");
         // A bit above the whole bitmap means that the ring is empty, so the task is not ready
         // either.
         if bit > bitmap {
@@ -215,7 +199,7 @@ impl Ready {
     pub(crate) fn succeed(&self, m: Masked, me: Task, heir: Task) -> bool {
         let (level, own, bitmap) = (me.level.get(m), me.base(m), self.bitmap.get(m));
         let new = 0x8000_0000_u32.unbounded_shr(own);
-        let has_floor = me.floor.get(m) != crate::task::Rank::NONE;
+        let has_floor = me.floor.get(m) != crate::records::Rank::NONE;
         if has_floor
             || heir.level.get(m) != level
             || bitmap & new != 0
@@ -230,7 +214,7 @@ impl Ready {
         true
     }
 
-    /// The version for builds that trace or slice time: their events are those of each step.
+    /// The version for builds that trace or slice time: each step has events of its own.
     #[cfg(any(feature = "trace", feature = "time-slice"))]
     pub(crate) fn succeed(&self, _: Masked, _: Task, _: Task) -> bool {
         false
@@ -250,9 +234,9 @@ impl Ready {
         true
     }
 
-    /// Returns the running task from the ring of `raised` to that of `level`, whose bit is `bit`.
-    /// Returns `false`, and has changed nothing, if another task is ready in one of the two rings
-    /// or in one between.
+    /// Returns the running task from the ring of `raised` to the ring of `level`, whose bit is
+    /// `bit`. Returns `false`, and has changed nothing, if another task is ready in one of the two
+    /// rings or in one between.
     #[inline(always)]
     pub(crate) fn sink(
         &self,

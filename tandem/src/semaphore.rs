@@ -1,15 +1,15 @@
 //! A counting semaphore.
 
 use crate::{
-    arch::{self, Mask},
-    kernel::{self, KERNEL, assert_may_wait},
+    arch::{self, Mask, masked},
+    kernel::assert_may_wait,
+    me::Me,
+    paths::waits,
     queue::wait_until,
+    records::{KERNEL, Sleeper, WaitQueue, Waiter},
     shared::Shared,
-    task::masked,
-    thread::Me,
     time::TimedOut,
-    wait::{Phase, WaitQueue, Waiter},
-    waking::Sleeper,
+    wait::Phase,
 };
 use core::{
     mem::MaybeUninit,
@@ -56,13 +56,13 @@ impl Semaphore {
         match self.waiters.first(m) {
             None => {
                 let count = self.count.get(m);
-                kernel::breach("give");
+                arch::breach("give");
                 self.count.set(m, count.wrapping_add(1));
                 mask.restore();
             }
             // SAFETY: interrupts are masked by `Mask::set` above.
             Some(first) => unsafe {
-                arch::hand_over_and_restore(&self.waiters, mask, NonNull::from(first))
+                waits::hand_over_and_restore(&self.waiters, mask, NonNull::from(first))
             },
         }
     }
@@ -98,7 +98,7 @@ impl Semaphore {
         } else {
             assert_may_wait(mask, "Semaphore::take");
             // SAFETY: a `Me` exists only in a running thread, and interrupts are masked above.
-            unsafe { arch::wait_in(&self.waiters) };
+            unsafe { waits::wait_in(&self.waiters) };
             arch::unmask(m);
         }
     }
@@ -197,7 +197,7 @@ impl Future for Taken<'_> {
         let (mask, m) = Mask::set();
         let count = semaphore.count.get(m);
         if count == 0 {
-            kernel::breach("take");
+            arch::breach("take");
             let queue = &semaphore.waiters;
             Waiter::enter(
                 &mut this.waiter,

@@ -6,13 +6,12 @@
 //! interrupts on, by the caller.
 
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     event::Event,
     group::late,
     list::{List, Node, Place},
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::TimedOut,
 };
 use core::{

@@ -7,13 +7,12 @@
 //! or has an inherited priority, begins again.
 
 use crate::{
-    arch,
-    kernel::{self, KERNEL},
-    mutex::uses_ceiling,
+    arch::{self, masked},
+    clock::{arm, now},
+    info::current,
     ready::neighbour,
+    records::{IDLE_LEVEL, KERNEL, Rank, Task},
     shared::{Masked, Shared},
-    task::{Task, masked},
-    time,
 };
 
 const NEVER: u64 = u64::MAX;
@@ -49,7 +48,7 @@ pub(crate) fn is_set() -> bool {
 #[track_caller]
 pub fn set_time_slice(ticks: u64) {
     if ticks == 0 {
-        panic!("task {}: a time slice is at least one tick", kernel::current().name());
+        panic!("task {}: a time slice is at least one tick", current().name());
     }
     masked(|m| {
         SLICES.length.set(m, ticks);
@@ -78,8 +77,8 @@ pub(crate) fn begin(m: Masked, task: Task) {
 #[inline(never)]
 pub(crate) fn begin_if_shared(m: Masked, task: Task) {
     if SLICES.length.get(m) < NEVER && SLICES.end.get(m) == NEVER && is_shared(m, task) {
-        SLICES.end.set(m, time::now().saturating_add(SLICES.length.get(m)));
-        time::arm(m, SLICES.end.get(m));
+        SLICES.end.set(m, now().saturating_add(SLICES.length.get(m)));
+        arm(m, SLICES.end.get(m));
     }
 }
 
@@ -100,4 +99,21 @@ pub(crate) fn expire(m: Masked, now: u64) {
     } else {
         begin_if_shared(m, me);
     }
+}
+
+/// Returns whether a task uses a ceiling. A step for each lock that it holds.
+fn uses_ceiling(m: Masked, task: Task) -> bool {
+    if task.floor.get(m) != Rank::NONE {
+        return true;
+    }
+    let mut link = task.held.get(m);
+    while let Some(lock) = link {
+        // SAFETY: locks in the list are static or borrowed by their use.
+        let lock = unsafe { lock.as_ref() };
+        if lock.ceiling < IDLE_LEVEL {
+            return true;
+        }
+        link = lock.next.get(m);
+    }
+    false
 }

@@ -11,11 +11,11 @@
 //! greater. So neither touches the bytes that the other copies.
 
 use crate::{
+    arch::masked,
     event::Event,
-    kernel,
+    info::current,
+    me::Me,
     shared::{Masked, Shared},
-    task::masked,
-    thread::Me,
     time::TimedOut,
 };
 use core::{cell::UnsafeCell, mem::MaybeUninit};
@@ -71,7 +71,7 @@ impl Drop for Turn<'_> {
 #[inline(never)]
 #[track_caller]
 fn refuse(what: &str) -> ! {
-    panic!("task {}: one task or handler at a time may {what} a stream", kernel::current().name())
+    panic!("task {}: one task or handler at a time may {what} a stream", current().name())
 }
 
 impl<const N: usize> Stream<N> {

@@ -1,189 +1,15 @@
-//! The kernel's record of a task, thread or coroutine, and the public view of it.
+//! The operations on a task's record.
 
 use crate::{
-    arch::{Mask, Saved},
-    kernel::KERNEL,
-    mutex::Lock,
-    shared::{Masked, Shared},
+    arch::masked,
+    records::{Header, KERNEL, Level, Life, Priority, StillAlive, Task},
+    shared::Masked,
     trace,
-    wait::Waiter,
 };
-use core::{fmt, ptr::NonNull};
-
-/// A task's priority, 0 to 31. A higher number pre-empts a lower one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Priority(u8);
-
-impl Priority {
-    /// Priority 0.
-    pub const LOWEST: Self = Self(0);
-    /// Priority 31.
-    pub const HIGHEST: Self = Self(31);
-
-    /// The priority `value`.
-    ///
-    /// # Panics
-    /// If `value` is more than 31; in a constant, at compile time.
-    #[must_use]
-    #[track_caller]
-    pub const fn new(value: u8) -> Self {
-        assert!(value <= 31, "a priority is 0 to 31");
-        Self(value)
-    }
-
-    /// The priority as a number, 0 to 31.
-    #[must_use]
-    pub const fn value(self) -> u8 {
-        self.0
-    }
-
-    /// The level of this priority: 31 minus its number, so that 0 is the most urgent and counting
-    /// leading zeros of the ready bitmap yields a level.
-    pub(crate) const fn level(self) -> Level {
-        31 - self.0 as Level
-    }
-
-    /// The priority of a level. Not for the idle level.
-    pub(crate) const fn of_level(level: Level) -> Self {
-        Self(31 - level as u8)
-    }
-}
-
-/// Urgency in the kernel's own scale: 0 is the most urgent.
-pub(crate) type Level = u32;
-
-/// The idle task's level, below every priority.
-pub(crate) const IDLE_LEVEL: Level = 32;
-
-pub(crate) type Task = &'static Header;
-
-/// The kernel's record of a task. All zeros until the task is spawned, so that a static is placed
-/// in `.bss`.
-///
-/// The assembly of `arch` knows the order of the fields and moves neighbours in pairs: stack and
-/// `poll`, `next` and `level`, `level` and `bit`, `base` and `floor`, `waits_for` and `held`.
-#[repr(C)]
-pub(crate) struct Header {
-    /// The suspended context. A coroutine has one only while its poll is suspended.
-    pub(crate) saved: Saved,
-    /// The function that polls a coroutine. `None` for a thread.
-    pub(crate) poll: Shared<Option<unsafe extern "C" fn(Task)>>,
-    /// The ring of the ready tasks of one level. A task that is not ready is linked to itself.
-    pub(crate) prev: Shared<Option<Task>>,
-    pub(crate) next: Shared<Option<Task>>,
-    /// The effective level, after inheritance and ceilings.
-    pub(crate) level: Shared<Level>,
-    /// `1 << 31 - level`; 0 for a task that has ended, so that a late waker does not make it ready.
-    pub(crate) bit: Shared<u32>,
-    /// The address of the head of the ring of `level`. On RV32, computing it would cost two cycles;
-    /// on Cortex-M, nothing.
-    #[cfg(riscv)]
-    pub(crate) head: Shared<Option<NonNull<Shared<Option<Task>>>>>,
-    /// The task's own level. A byte, as are the next three fields, so that they share a word.
-    pub(crate) base: Shared<u8>,
-    /// The rank of the most urgent ceiling whose closure the task runs.
-    pub(crate) floor: Shared<Rank>,
-    /// For a coroutine: woken since its poll started, so to be polled again. `false` between two
-    /// polls. For a thread in `block_on`: woken since the last poll.
-    pub(crate) again: Shared<bool>,
-    pub(crate) life: Shared<Life>,
-    name: Shared<Option<&'static str>>,
-    /// The waiter of the queue in which the task waits, so that a change of level moves it. `None`
-    /// in waits without a queue; outdated when the task does not wait.
-    pub(crate) waiter: Shared<Option<NonNull<Waiter>>>,
-    /// The mutex for which the task waits.
-    pub(crate) waits_for: Shared<Option<NonNull<Lock>>>,
-    /// The list of the mutexes that the task holds and of the ceilings that it uses.
-    pub(crate) held: Shared<Option<NonNull<Lock>>>,
-    #[cfg(feature = "count")]
-    pub(crate) switches: Shared<u32>,
-    #[cfg(feature = "embassy-time")]
-    pub(crate) alarm: crate::embassy_time::Alarm,
-    /// In ticks of the board's clock.
-    #[cfg(feature = "processor-time")]
-    pub(crate) processor_time: Shared<u64>,
-}
-
-/// The level of a ceiling as a byte of a header.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub(crate) struct Rank(u8);
-
-impl Rank {
-    /// No ceiling. Zero, so that a new header is placed in `.bss`.
-    pub(crate) const NONE: Self = Self(0);
-    /// Set in a rank if the task's level has been computed anew since the closure began, so that
-    /// the level before it is outdated.
-    const STALE: u8 = 0x80;
-
-    pub(crate) const fn of(level: Level) -> Self {
-        Self::of_number(Self::number_of(level))
-    }
-
-    /// The rank of a level as a number, 1 to 32.
-    pub(crate) const fn number_of(level: Level) -> u32 {
-        32 - level
-    }
-
-    pub(crate) const fn of_number(number: u32) -> Self {
-        Self(number as u8)
-    }
-
-    /// The level of the ceiling; `IDLE_LEVEL` without one.
-    pub(crate) fn level(self) -> Level {
-        32 - Level::from(self.0 & !Self::STALE)
-    }
-
-    pub(crate) fn number(self) -> u32 {
-        u32::from(self.0)
-    }
-
-    /// Marks a rank: the task's level has been computed anew.
-    pub(crate) fn outdated(self) -> Self {
-        if self == Self::NONE { self } else { Self(self.0 | Self::STALE) }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Life {
-    /// Never spawned, or ended: may be spawned. Zero, so that a new header is placed in `.bss`.
-    Over = 0,
-    Alive = 1,
-    /// A thread that waits in `block_on`, the only wait that a waker ends.
-    Awaiting = 2,
-    /// The end is being reported. The storage is in use until it is over.
-    Ending = 3,
-}
+#[cfg(riscv)]
+use core::ptr::NonNull;
 
 impl Header {
-    pub(crate) const fn new() -> Self {
-        Self {
-            saved: Saved::new(),
-            poll: Shared::new(None),
-            prev: Shared::new(None),
-            next: Shared::new(None),
-            level: Shared::new(0),
-            bit: Shared::new(0),
-            #[cfg(riscv)]
-            head: Shared::new(None),
-            base: Shared::new(0),
-            floor: Shared::new(Rank::NONE),
-            again: Shared::new(false),
-            life: Shared::new(Life::Over),
-            name: Shared::new(None),
-            waiter: Shared::new(None),
-            waits_for: Shared::new(None),
-            held: Shared::new(None),
-            #[cfg(feature = "count")]
-            switches: Shared::new(0),
-            #[cfg(feature = "embassy-time")]
-            alarm: crate::embassy_time::Alarm::new(),
-            #[cfg(feature = "processor-time")]
-            processor_time: Shared::new(0),
-        }
-    }
-
     /// Begins a life of the task, linked to itself and not yet ready. Until
     /// [`admit`](Self::admit), the task has no bit for a level, so a waker of its earlier life has
     /// no effect.
@@ -223,7 +49,7 @@ impl Header {
         self.set_level_of(m, level, 0x8000_0000_u32.unbounded_shr(level));
     }
 
-    /// As [`set_level`](Self::set_level), with the bit of the level.
+    /// Sets the level like [`set_level`](Self::set_level), with the bit of the level.
     #[inline(always)]
     pub(crate) fn set_level_of(&self, m: Masked, level: Level, bit: u32) {
         self.level.set(m, level);
@@ -256,80 +82,4 @@ impl Header {
     pub(crate) fn is(&self, other: Task) -> bool {
         core::ptr::eq(self, other)
     }
-}
-
-/// Error of `spawn`: the task that uses this storage has not ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StillAlive;
-
-/// A handle to a task, for reading its state.
-///
-/// Copyable and valid for ever, since tasks are static. The methods may be called anywhere, with
-/// interrupts masked too, and take constant time. Two handles are equal if they are of one storage,
-/// whichever of its lives they were taken in. `Debug` shows the name.
-#[derive(Clone, Copy)]
-pub struct Info(pub(crate) Task);
-
-impl PartialEq for Info {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.is(other.0)
-    }
-}
-
-impl Eq for Info {}
-
-impl fmt::Debug for Info {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Info").field(&self.name()).finish()
-    }
-}
-
-impl Info {
-    /// The name given at the latest spawn. `idle` for the kernel's idle task, and for storage in
-    /// which no task has been spawned.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        masked(|m| self.0.name(m))
-    }
-
-    /// The effective priority, after inheritance and ceilings; after the task has ended, its own.
-    /// `None` for the idle task, before [`start`](crate::start) too, and for storage in which no
-    /// task has been spawned.
-    #[must_use]
-    pub fn priority(self) -> Option<Priority> {
-        masked(|m| {
-            self.0.name.get(m)?; // the idle task has none, nor has storage before its first spawn
-            let is_alive = self.0.life.get(m) != Life::Over;
-            Some(Priority::of_level(if is_alive { self.0.level.get(m) } else { self.0.base(m) }))
-        })
-    }
-
-    /// An identifier, unique among tasks: the address of the kernel's record. For traces.
-    #[must_use]
-    pub fn id(self) -> usize {
-        core::ptr::from_ref(self.0).addr()
-    }
-
-    /// Returns whether the task has been spawned and has not ended. `false` for the idle task.
-    #[must_use]
-    pub fn is_alive(self) -> bool {
-        masked(|m| self.0.life.get(m) != Life::Over)
-    }
-
-    /// The number of switches to this task. Wraps at 2³².
-    #[cfg(feature = "count")]
-    #[must_use]
-    pub fn switches(self) -> u32 {
-        masked(|m| self.0.switches.get(m))
-    }
-}
-
-/// Runs `body` with interrupts masked, and restores their state.
-#[inline(always)]
-#[cfg_attr(test, track_caller)]
-pub(crate) fn masked<R>(body: impl FnOnce(Masked) -> R) -> R {
-    let (mask, m) = Mask::set();
-    let result = body(m);
-    mask.restore();
-    result
 }

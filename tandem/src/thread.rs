@@ -2,82 +2,16 @@
 //!
 //! # Soundness
 //! A stack belongs to `spawn` from a successful `claim` until `begin`, and to the thread from then
-//! until `end_thread`, which leaves it with interrupts masked. A [`Me`] exists only on the stack of
-//! the thread that it stands for: `run` lends it to the body, [`Me::current`] makes it in thread
-//! mode where a thread runs, and it is neither `Send` nor `Sync`. So whoever has a [`Me`] is the running thread, in thread mode.
+//! until `end`, which leaves it with interrupts masked.
 
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
-    task::{Header, IDLE_LEVEL, Info, Priority, StillAlive, Task},
+    context, kernel, lock,
+    me::Me,
+    paths::tasks,
+    records::{Header, Info, KERNEL, Priority, StillAlive, Task},
 };
-use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
-
-/// Permission to block, lent to a thread's body. Blocking calls need it; a handler or a coroutine
-/// has none, so a blocking call there does not compile.
-///
-/// In a critical section, calls that take a `Me` leave interrupts masked. A call that would have to
-/// wait there panics with the names of the task and the call.
-pub struct Me<'a>(PhantomData<*mut &'a ()>);
-
-impl Me<'_> {
-    /// The running thread's `Me`, for code that has been lent none, such as a binding to another
-    /// language. `None` in a coroutine, a handler, a critical section, and before
-    /// [`start`](crate::start). About 15 instructions.
-    #[must_use]
-    pub fn current() -> Option<Self> {
-        let (mask, m) = Mask::set();
-        let is_thread = mask.allows_switch()
-            && KERNEL
-                .started(m)
-                .is_some_and(|task| task.poll.get(m).is_none() && task.level.get(m) != IDLE_LEVEL);
-        mask.restore();
-        is_thread.then_some(Self(PhantomData))
-    }
-
-    /// # Safety
-    /// The caller is the body of a thread, or has been called by it.
-    #[cfg(feature = "raw")]
-    pub(crate) const unsafe fn assume() -> Self {
-        Self(PhantomData)
-    }
-
-    /// Lets the next ready task of the same priority run, if there is one. Constant time. No effect
-    /// in a critical section.
-    #[inline(always)]
-    pub fn yield_now(&self) {
-        // SAFETY: a `Me` exists only in a running thread.
-        unsafe { arch::give_way() };
-    }
-
-    /// The bytes of the thread's stack between the running function's frame and the guard.
-    #[must_use]
-    pub fn stack_left(&self) -> usize {
-        kernel::masked(|m| arch::stack_left(m, KERNEL.current(m)))
-    }
-
-    /// Ends the program if fewer than `bytes` bytes of stack are left. About 20 instructions.
-    ///
-    /// The guard finds an overflow when it is touched. A function whose frame is larger than the
-    /// guard, 32 bytes or with the feature `guard-256` 256, may pass over it without touching it: call
-    /// this before such a function.
-    ///
-    /// # Panics
-    /// If less stack is left. Names the task and the caller.
-    #[track_caller]
-    pub fn assert_stack(&self, bytes: usize) {
-        let left = self.stack_left();
-        if left < bytes {
-            panic!("task {}: {left} bytes of stack are left of {bytes}", self.info().name());
-        }
-    }
-
-    /// The running thread.
-    #[must_use]
-    pub fn info(&self) -> Info {
-        kernel::current()
-    }
-}
+use core::{cell::UnsafeCell, mem::MaybeUninit};
 
 /// The storage of a thread, for a `static`: `STACK` bytes of stack, a guard below them, and the
 /// kernel's record.
@@ -88,7 +22,7 @@ impl Me<'_> {
 #[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct Thread<const STACK: usize> {
-    guard: UnsafeCell<MaybeUninit<[u8; arch::GUARD]>>,
+    guard: UnsafeCell<MaybeUninit<[u8; context::GUARD]>>,
     pub(crate) stack: UnsafeCell<MaybeUninit<[u8; STACK]>>,
     pub(crate) header: Header,
 }
@@ -186,7 +120,7 @@ unsafe fn begin(header: Task, low: usize, high: usize, entry: unsafe extern "C" 
     header.admit(m);
     // SAFETY: the stack is unused, by this function's contract.
     unsafe { header.saved.prepare(m, low, high, entry, high as *mut ()) };
-    kernel::launch(m, mask, header);
+    tasks::launch(m, mask, header);
     mask.restore();
 }
 
@@ -197,6 +131,23 @@ unsafe fn begin(header: Task, low: usize, high: usize, entry: unsafe extern "C" 
 unsafe extern "C" fn run<F: FnOnce(&Me)>(body: *mut ()) -> ! {
     // SAFETY: `spawn` wrote the body there, and this thread alone reads it, once.
     let body = unsafe { body.cast::<F>().read() };
-    body(&Me(PhantomData));
-    kernel::end_thread()
+    // SAFETY: the thread's body gets it.
+    body(&unsafe { Me::assume() });
+    end()
+}
+
+/// Ends the running thread. Its stack is free for another life once the switch is made.
+///
+/// # Panics
+/// If another thread waits for a mutex whose guard this one has forgotten.
+pub(crate) fn end() -> ! {
+    let m = arch::mask();
+    let me = KERNEL.current(m);
+    if me.held.get(m).is_some() {
+        lock::abandon(m, me);
+    }
+    kernel::bury(m, me);
+    // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
+    // polls; the one task that was running has just left the ready set.
+    unsafe { context::load(KERNEL.ready.most_urgent(m)) }
 }

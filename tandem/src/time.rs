@@ -67,8 +67,8 @@
 //
 // When the head of a slot with others is due, its time becomes the base, and `expire` files the
 // others anew, each in a masked window of its own: into nearer slots, so that they are sorted in
-// the end. In the worst case, one tick files all timers anew: those of similar times, set since the
-// last tick that filed.
+// the end. In the worst case, one tick files all timers anew: timers of similar times, set since
+// the last tick that filed.
 //
 // When the head of a slot with two others or more is cancelled, it is not known which of them is
 // due first. The next of the ring becomes the head and *pretends* to be due when the cancelled one
@@ -87,177 +87,39 @@
 // stays in place until it has left its ring: `expire` removes it, the thread cancels it, or its
 // drop does. A thread in a delay is in no queue, and the wakers of futures reach only threads in
 // `block_on`, so that its timer alone wakes it. Links are followed only with interrupts masked, and
-// each masked window leaves every timer that is set in one ring, that of its slot or the unfiled
+// each masked window leaves every timer that is set in one ring, its slot's or the unfiled
 // one, and the bit of each ring as the ring is.
 
+#[doc(hidden)]
+pub use crate::clock::check_rate;
+pub use crate::clock::{Driver, now};
 use crate::{
-    arch::{self, Mask},
-    kernel::{self, KERNEL, Kernel, assert_may_wait, masked},
+    arch::{self, Mask, masked},
+    clock::{_tandem_arm, _tandem_arm_from, _tandem_now, set_alarm},
+    kernel::{self, assert_may_wait},
+    me::Me,
+    paths::tasks,
+    records::{
+        KERNEL, Kernel, OFF, OWN_DUE, PRETENDS, SLOTS, Sleeper, TIMERS, Task, Timer, Timers,
+        UNFILED,
+    },
     shared::{Masked, Shared},
-    task::Task,
-    thread::Me,
     trace::{self, Event},
-    waking::Sleeper,
 };
 use core::{
-    marker::PhantomPinned,
     mem::MaybeUninit,
     pin::Pin,
     ptr::NonNull,
     task::{Context, Poll},
 };
 
-/// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
-/// implementation. [How to write a clock](self#how-to-write-a-clock) has one.
-///
-/// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`]. The
-/// functions must not call the kernel, nor drop what waits for it: the kernel is amid a change of its
-/// records when it calls them.
-pub trait Driver {
-    /// Ticks per second. With the feature `embassy-time`, equal to the feature `tick-hz-…` of the
-    /// crate `embassy-time`.
-    const HERTZ: u64;
-
-    /// Ticks since a fixed point in the past. Monotonic; never wraps. Called with interrupts
-    /// masked, in tasks and handlers.
-    ///
-    /// Where a narrower counter is extended to 64 bits, it must be read at least once a period.
-    fn now() -> u64;
-
-    /// Sets the alarm: its interrupt is to be raised when `now` reaches `due`, at once if it has.
-    /// Replaces the alarm set before. Called with interrupts masked, in tasks and handlers.
-    ///
-    /// An alarm that comes early is harmless: [`expire`] sets it again. A timer too narrow for
-    /// `due` interrupts at the end of its range.
-    fn arm(due: u64);
-
-    /// As [`arm`](Self::arm), where the clock has just been read, a few instructions ago: `now`.
-    /// For an implementation that needs the time and would read it again.
-    #[inline(always)]
-    fn arm_from(now: u64, due: u64) {
-        let _ = now;
-        Self::arm(due);
-    }
-}
-
-/// Installs a type that implements [`Driver`](crate::time::Driver) as the kernel's clock. Exactly
-/// once in a program.
-#[macro_export]
-macro_rules! drive_time_with {
-    ($driver:ty) => {
-        const _: () = $crate::time::check_rate(<$driver as $crate::time::Driver>::HERTZ);
-        #[unsafe(no_mangle)]
-        extern "Rust" fn _tandem_now() -> u64 {
-            <$driver as $crate::time::Driver>::now()
-        }
-        #[unsafe(no_mangle)]
-        extern "Rust" fn _tandem_arm(due: u64) {
-            <$driver as $crate::time::Driver>::arm(due)
-        }
-        #[unsafe(no_mangle)]
-        extern "Rust" fn _tandem_arm_from(now: u64, due: u64) {
-            <$driver as $crate::time::Driver>::arm_from(now, due)
-        }
-    };
-}
-
-/// Accepts every rate: without `embassy-time`, only the board defines one.
-#[cfg(not(feature = "embassy-time"))]
-#[doc(hidden)]
-pub const fn check_rate(_: u64) {}
-#[cfg(feature = "embassy-time")]
-#[doc(hidden)]
-pub use crate::embassy_time::check_rate;
-
-// SAFETY: `drive_time_with!` defines these functions, with these signatures. A program without it
-// does not link.
-unsafe extern "Rust" {
-    safe fn _tandem_now() -> u64;
-    safe fn _tandem_arm(due: u64);
-    safe fn _tandem_arm_from(now: u64, due: u64);
-}
-
-/// The time, in ticks of the board's clock. May be called anywhere, with interrupts masked too.
-#[must_use]
-pub fn now() -> u64 {
-    masked(|_| _tandem_now())
-}
-
 /// Error of a wait with a time limit: the time came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOut;
 
-/// The slots of timers, and the ring of those to be filed anew.
-const SLOTS: usize = 32;
-
-/// The place of that ring.
-const UNFILED: usize = 0;
-
 /// The slots' numbers from the nearest to the farthest are 1 to 31. The nearest has the two lowest
 /// bits.
 const NEAREST_BITS: u32 = 3;
-
-/// A time at which a task is to be woken. Stored on the stack of the thread or in the future that
-/// waits, or in a task's header.
-pub(crate) struct Timer {
-    /// The task to be woken; for a foreign waker [`nobody`](crate::kernel::Kernel::nobody), whom
-    /// waking does not change. `None` until the timer is set for the first time.
-    pub(crate) task: Shared<Option<Task>>,
-    due: Shared<u64>,
-    /// The number of the slot in which the timer was filed, and [`PRETENDS`]; 0 if it is not set.
-    place: Shared<u8>,
-    /// The neighbours in the ring of a timer that is set.
-    next: Shared<Option<NonNull<Timer>>>,
-    prev: Shared<Option<NonNull<Timer>>>,
-    /// The foreign waker to be called, if the task is nobody. Undefined otherwise.
-    waker: Shared<MaybeUninit<Sleeper>>,
-    _pinned: PhantomPinned,
-}
-
-/// The value of [`Timer::place`] for a timer that is not set.
-const OFF: u8 = 0;
-
-/// The bit in [`Timer::place`] of a timer whose `due` is a time no later than its own: the head of a
-/// slot with others.
-const PRETENDS: u8 = 0x80;
-
-/// By the number of a slot, the time for which its head is set if that pretends. Not within
-/// [`TIMERS`], so that it is in `.bss`.
-static OWN_DUE: [Shared<u64>; SLOTS] = [const { Shared::new(0) }; SLOTS];
-
-pub(crate) struct Timers {
-    /// The time for which the alarm is set, or `u64::MAX`. No earlier than the base, and no later
-    /// than the first timer's: earlier where the timer for which it was set has been cancelled.
-    armed: Shared<u64>,
-    /// Not in the future, and no later than any timer's time.
-    base: Shared<u64>,
-    /// A bit for each ring, set if it has timers. The highest is that of ring 0.
-    occupied: Shared<u32>,
-    /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
-    /// timer that is due first, or pretends to be. Outdated where the ring has no timers.
-    rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
-    #[cfg(target_arch = "arm")]
-    near: Shared<Near>,
-}
-
-/// Constants that a tick needs, stored with the timers: one instruction loads two of them. In code,
-/// LLVM makes two instructions of each address.
-#[cfg(target_arch = "arm")]
-#[derive(Clone, Copy)]
-struct Near {
-    kernel: &'static Kernel,
-    switch: arch::Request,
-}
-
-#[cfg_attr(layout, unsafe(export_name = "tandem_timers"))]
-pub(crate) static TIMERS: Timers = Timers {
-    armed: Shared::new(u64::MAX),
-    base: Shared::new(0),
-    occupied: Shared::new(0),
-    rings: [const { Shared::new(None) }; SLOTS],
-    #[cfg(target_arch = "arm")]
-    near: Shared::new(Near { kernel: &KERNEL, switch: arch::Request::SWITCH }),
-};
 
 /// See [`crate::layout`].
 #[cfg(layout)]
@@ -292,7 +154,7 @@ fn at<'a>(_: Masked, link: NonNull<Timer>) -> &'a Timer {
 fn neighbour(m: Masked, link: &Shared<Option<NonNull<Timer>>>) -> NonNull<Timer> {
     let link = link.get(m);
     debug_assert!(link.is_some());
-    // SAFETY: `file` sets both links of a timer, and callers pass those of timers in a ring.
+    // SAFETY: `file` sets both links of a timer, and callers pass links of timers in a ring.
     unsafe { link.unwrap_unchecked() }
 }
 
@@ -312,25 +174,6 @@ impl Timer {
         unsafe {
             (&raw mut (*this).task).write(Shared::new(Some(task)));
             &*this
-        }
-    }
-
-    /// A timer without a task, for a header: all zeros, so that it is placed in `.bss`.
-    #[cfg(feature = "embassy-time")]
-    pub(crate) const fn unused() -> Self {
-        Self::for_task(None)
-    }
-
-    #[inline(always)]
-    const fn for_task(task: Option<Task>) -> Self {
-        Self {
-            task: Shared::new(task),
-            due: Shared::new(0),
-            place: Shared::new(OFF),
-            next: Shared::new(None),
-            prev: Shared::new(None),
-            waker: Shared::new(MaybeUninit::uninit()),
-            _pinned: PhantomPinned,
         }
     }
 
@@ -420,7 +263,7 @@ fn has(occupied: u32, number: usize) -> bool {
 }
 
 impl Timers {
-    /// The kernel's record, by the address in [`Near`].
+    /// The kernel's record, by the address in `Near`.
     #[inline(always)]
     fn kernel(&self, _m: Masked) -> &'static Kernel {
         #[cfg(target_arch = "arm")]
@@ -468,7 +311,8 @@ impl Timers {
         unsafe { self.rings.get_unchecked(number) }
     }
 
-    /// Puts a timer, which is in no ring, into that of its slot. `due` is no earlier than the base.
+    /// Puts a timer, which is in no ring, into the ring of its slot. `due` is no earlier than the
+    /// base.
     #[inline(always)]
     fn file(&self, m: Masked, timer: &Timer, due: u64) {
         debug_assert!(due >= self.base.get(m));
@@ -476,7 +320,7 @@ impl Timers {
         timer.due.set(m, due);
         timer.place.set(m, number as u8);
         let (this, slot) = (NonNull::from(timer), self.ring(number));
-        kernel::breach("file");
+        arch::breach("file");
         let occupied = self.occupied.get(m);
         if has(occupied, number) {
             return self.file_behind(m, timer, slot, at(m, self.head(m, number)));
@@ -511,7 +355,7 @@ impl Timers {
     /// Takes a timer with this place out of its ring. It must be filed again or marked as off.
     #[inline(always)]
     fn remove(&self, m: Masked, timer: &Timer, place: usize) {
-        kernel::breach("remove");
+        arch::breach("remove");
         let is_alone = neighbour(m, &timer.next) == NonNull::from(timer);
         // The bit of `UNFILED` is the sign: no timer is unfiled.
         if is_alone && self.occupied.get(m).cast_signed() > 0 {
@@ -697,20 +541,6 @@ enum Step {
     None,
 }
 
-/// Sets the alarm for `due`, unless it is set for an earlier time.
-#[cfg(feature = "time-slice")]
-pub(crate) fn arm(m: Masked, due: u64) {
-    if due < TIMERS.armed.get(m) {
-        set_alarm(m, due);
-    }
-}
-
-#[inline(always)]
-fn set_alarm(m: Masked, due: u64) {
-    TIMERS.armed.set(m, due);
-    _tandem_arm(due);
-}
-
 /// Stores `due` or the end of the running slice, whichever is earlier, as the time for which the
 /// alarm is set, and returns it, if any. The caller sets the alarm. To be called once the alarm may
 /// have been raised.
@@ -737,7 +567,7 @@ pub fn expire() {
     #[cfg(feature = "time-slice")]
     crate::slice::expire(m, now);
     let step = TIMERS.next_step(m);
-    kernel::breach("expire");
+    arch::breach("expire");
     match step {
         Step::None => set_next_alarm(m, now, None),
         Step::Take(_, _, due) if due > now => set_next_alarm(m, now, Some(due)),
@@ -790,7 +620,7 @@ fn expire_rest(mut m: Masked, mut mask: Mask) {
     let mut has_filed = false;
     loop {
         let step = TIMERS.next_step(m);
-        kernel::breach("expire");
+        arch::breach("expire");
         let expired = match step {
             Step::None => return arm_again(m, mask),
             Step::Take(_, _, due) if due > now => return arm_again(m, mask),
@@ -834,12 +664,12 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     }
     #[cfg(feature = "embassy-time")]
     if task.alarm.is(at(m, timer)) {
-        return crate::block_on::wake_future(m, mask, task);
+        return crate::waker::wake_future(m, mask, task);
     }
     // On a Cortex-M, a task that is woken is usually the most urgent: nobody never is.
     #[cfg(target_arch = "arm")]
     {
-        let Near { kernel, switch } = TIMERS.near.get(m);
+        let crate::records::Near { kernel, switch } = TIMERS.near.get(m);
         if kernel.wake(m, task) {
             return switch.make(m);
         }
@@ -848,10 +678,10 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
         return expire_without_task(m, mask, timer);
     }
     #[cfg(not(target_arch = "arm"))]
-    kernel::wake_and_preempt(m, mask, task);
+    tasks::wake_and_preempt(m, mask, task);
 }
 
-/// Whether the task stands for a foreign waker.
+/// Returns whether the task stands for a foreign waker.
 #[inline(always)]
 fn is_nobody(task: Task) -> bool {
     task.is(KERNEL.nobody())
@@ -896,7 +726,7 @@ fn sleep(m: Masked, due: u64) {
     me.waiter.set(m, None);
     TIMERS.file(m, timer, due);
     trace::emit(Event::TimerSet, me);
-    kernel::block(m, me);
+    tasks::block(m, me);
     debug_assert!(!timer.is_set(m), "its timer alone wakes a thread that sleeps");
     arch::unmask(m);
 }

@@ -3,7 +3,7 @@
 //! The kernel passes each event to the program's [`Tracer`], in most cases with interrupts masked.
 //! `Ring` keeps the latest ones.
 
-use crate::task::{Info, Task};
+use crate::records::{Info, Task};
 
 /// The kind of an event. The numbers are part of the format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn emit(event: Event, task: Task) {
     let _ = (event, task);
 }
 
-/// Reports that a coroutine waits. Called by the assembly of `arch`.
+/// Reports that a coroutine waits. Called by the assembly of `context`.
 ///
 /// # Safety
 /// Interrupts are masked, and `task` is the running coroutine.
@@ -90,22 +90,19 @@ pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
     #[cfg(feature = "processor-time")]
     crate::processor_time::on_handler(true);
     #[cfg(feature = "trace")]
-    _tandem_trace(Event::InterruptIn, crate::current());
+    _tandem_trace(Event::InterruptIn, crate::info::current());
     let result = body();
     #[cfg(feature = "processor-time")]
     crate::processor_time::on_handler(false);
     #[cfg(feature = "trace")]
-    _tandem_trace(Event::InterruptOut, crate::current());
+    _tandem_trace(Event::InterruptOut, crate::info::current());
     result
 }
 
 #[cfg(feature = "trace")]
 mod ring {
     use super::Event;
-    use crate::{
-        shared::Shared,
-        task::{Info, masked},
-    };
+    use crate::{arch::masked, records::Info, shared::Shared};
 
     /// An event with its time and task: twelve bytes on a 32-bit processor.
     #[derive(Clone, Copy)]

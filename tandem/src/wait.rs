@@ -17,62 +17,15 @@
 //!   the parts of a waker that its future owns until the wait has ended (see `waking`).
 
 use crate::{
-    arch::Mask,
-    kernel::{self, KERNEL, masked},
+    arch::{self, Mask, masked},
+    kernel::{self, Switch},
+    paths::tasks,
+    records::{ALONE, FOREIGN, Header, KERNEL, Level, Sleeper, State, Task, WaitQueue, Waiter},
     shared::{Masked, Shared},
-    task::{Header, Level, Task},
-    waking::Sleeper,
 };
-use core::{marker::PhantomPinned, mem::MaybeUninit, ptr::NonNull, task::RawWakerVTable};
-
-/// A task's entry in a queue. The assembly of `arch` writes the first six fields at once.
-#[repr(C)]
-pub(crate) struct Waiter {
-    /// The queue that the waiter is in, for moving it when its task's level changes.
-    queue: Shared<Option<NonNull<WaitQueue>>>,
-    state: Shared<State>,
-    /// The next leader, less urgent. `up` is the previous one; it is undefined in the first leader.
-    down: Shared<Option<NonNull<Waiter>>>,
-    /// The next waiter of the ring. In a waiter that is alone, the waiter itself; with a foreign
-    /// waker, [`ALONE`], so that the assembly leaves it to Rust. `prev` is the previous one; it is
-    /// undefined in a waiter that is alone.
-    next: Shared<NonNull<Waiter>>,
-    /// The level, and [`FOREIGN`] for a foreign waker.
-    level: Shared<Level>,
-    /// The task, or the data of a foreign waker.
-    task: Shared<*const ()>,
-    prev: Shared<NonNull<Waiter>>,
-    up: Shared<Option<NonNull<Waiter>>>,
-    /// For message queues: the address of the message to send, or to receive into; null for a
-    /// message that stays in the queue's ring until the receiver runs.
-    pub(crate) cargo: Shared<*mut ()>,
-    /// The functions of a foreign waker. Undefined for a task.
-    table: Shared<Option<&'static RawWakerVTable>>,
-    _pinned: PhantomPinned,
-}
-
-/// In the level of a waiter: it has a foreign waker.
-const FOREIGN: Level = 1 << 8;
-
-/// The `next` of a waiter with a foreign waker that is alone in its ring. No waiter's address.
-const ALONE: NonNull<Waiter> = NonNull::dangling();
-
-/// The state of a waiter. Any value above `OUTSIDE` means "served": `CALLED` with a foreign waker;
-/// otherwise the waiter's own address, which is the cheapest value at hand in a register.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(transparent)]
-struct State(usize);
+use core::{mem::MaybeUninit, ptr::NonNull};
 
 impl State {
-    /// Of a task, and alone in its ring. 0, since the assembly has a register that is 0.
-    const SINGLE: Self = Self(0);
-    /// The leader of a ring with others, or alone with a foreign waker.
-    const LEADING: Self = Self(1);
-    /// In a ring, behind its leader.
-    const FOLLOWING: Self = Self(2);
-    const OUTSIDE: Self = Self(3);
-    const CALLED: Self = Self(4);
-
     #[inline(always)]
     fn waits(self) -> bool {
         self <= Self::FOLLOWING
@@ -82,22 +35,6 @@ impl State {
     fn served(waiter: NonNull<Waiter>) -> Self {
         Self(waiter.as_ptr().addr())
     }
-}
-
-#[cfg(all(
-    target_os = "none",
-    any(
-        feature = "processes",
-        not(any(feature = "trace", all(riscv, feature = "time-slice"), basepri, thumb1))
-    )
-))]
-impl Waiter {
-    #[cfg(riscv)]
-    pub(crate) const DOWN: usize = core::mem::offset_of!(Self, down);
-    #[cfg(riscv)]
-    pub(crate) const NEXT: usize = core::mem::offset_of!(Self, next);
-    pub(crate) const STATE: usize = core::mem::offset_of!(Self, state);
-    pub(crate) const TASK: usize = core::mem::offset_of!(Self, task);
 }
 
 impl Waiter {
@@ -114,7 +51,7 @@ impl Waiter {
             up: Shared::new(None),
             cargo: Shared::new(core::ptr::null_mut()),
             table: Shared::new(None),
-            _pinned: PhantomPinned,
+            _pinned: core::marker::PhantomPinned,
         }
     }
 
@@ -182,7 +119,7 @@ impl Waiter {
                 let queue = self.queue.get(m).filter(|_| self.is_waiting(m))?;
                 // SAFETY: as in `leave`.
                 let queue = unsafe { queue.as_ref() };
-                kernel::breach("move");
+                arch::breach("move");
                 queue.remove(m, self);
                 self.insert_sleeper(m, queue, new);
                 Some(())
@@ -223,7 +160,7 @@ impl Waiter {
     /// The task of a waiter without a foreign waker.
     #[inline(always)]
     pub(crate) fn task(&self, m: Masked) -> Task {
-        // SAFETY: without `FOREIGN`, the address is that of a static header.
+        // SAFETY: without `FOREIGN`, the address belongs to a static header.
         unsafe { &*self.task.get(m).cast::<Header>() }
     }
 
@@ -295,10 +232,6 @@ pub(crate) enum Phase {
     Foreign = 3,
 }
 
-pub(crate) struct WaitQueue {
-    head: Shared<Option<NonNull<Waiter>>>,
-}
-
 /// The waiter that a link leads to.
 #[inline(always)]
 fn at<'a>(_: Masked, link: NonNull<Waiter>) -> &'a Waiter {
@@ -308,10 +241,6 @@ fn at<'a>(_: Masked, link: NonNull<Waiter>) -> &'a Waiter {
 }
 
 impl WaitQueue {
-    pub(crate) const fn new() -> Self {
-        Self { head: Shared::new(None) }
-    }
-
     #[inline(always)]
     pub(crate) fn is_empty(&self, m: Masked) -> bool {
         self.head.get(m).is_none()
@@ -546,7 +475,7 @@ pub(crate) unsafe extern "C" fn hand_over(queue: &WaitQueue, mask: Mask, first: 
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     match queue.serve(m, at(m, first)) {
-        Some(task) => kernel::wake_and_preempt(m, mask, task),
+        Some(task) => tasks::wake_and_preempt(m, mask, task),
         None => Waiter::call(first, m, mask),
     }
 }
@@ -567,7 +496,7 @@ pub(crate) unsafe extern "C" fn hand_over_and_restore(
     let m = unsafe { Masked::assume() };
     // Passed as a pointer, not a reference: the woken task may free its waiter before this returns.
     match queue.serve(m, at(m, first)) {
-        Some(task) => kernel::wake_and_restore(m, mask, task),
+        Some(task) => tasks::wake_and_restore(m, mask, task),
         None => {
             Waiter::call(first, m, mask);
             mask.restore();
@@ -589,13 +518,6 @@ pub(crate) unsafe extern "C" fn wait_in(queue: &WaitQueue) {
     kernel::switch(m, from, to);
 }
 
-/// A switch to be made.
-#[repr(C)]
-pub(crate) struct Switch {
-    pub(crate) from: Task,
-    pub(crate) to: Task,
-}
-
 /// Enters the running thread into `queue`, with its waiter in `place`, and takes it out of the
 /// ready set.
 ///
@@ -615,17 +537,6 @@ pub(crate) unsafe extern "C" fn begin_wait(
         return begin_wait_among(m, queue, waiter, me);
     }
     queue.insert_first(m, waiter, me.level.get(m));
-    Switch { from: me, to: kernel::leave(m, me) }
-}
-
-/// Takes the running thread, `me`, out of the ready set.
-///
-/// # Safety
-/// The caller is that thread, with interrupts masked.
-#[cfg(riscv)]
-pub(crate) unsafe extern "C" fn begin_block(me: Task) -> Switch {
-    // SAFETY: interrupts are masked, by this function's contract.
-    let m = unsafe { Masked::assume() };
     Switch { from: me, to: kernel::leave(m, me) }
 }
 

@@ -1,30 +1,23 @@
 //! The waker of a future's wait: a coroutine of the kernel, or any other waker.
 //!
 //! # Soundness
-//! - [`coroutine::VTABLE`] belongs to wakers made from a static header, so its data is a task that
-//!   may be used for ever.
+//! - [`of_coroutines::VTABLE`] belongs to wakers made from a static header, so its data is a task
+//!   that may be used for ever.
 //! - A [`Sleeper`] of any other table is a waker cloned by [`Sleeper::keep`], owned by the future
 //!   that waits, and dropped by it exactly once, after its wait has ended. The kernel calls a clone
 //!   of it, while the wait lasts and interrupts are masked: the call may drop the future.
 
 use crate::{
     arch::Mask,
-    coroutine, kernel,
+    paths::tasks,
+    records::{Header, Sleeper, Task},
     shared::Masked,
-    task::{Header, Task},
+    waker::of_coroutines,
 };
 use core::{
     mem::ManuallyDrop,
     task::{Context, RawWakerVTable, Waker},
 };
-
-/// A task or a waker that waits. Copies of one value stand for one waker.
-#[derive(Clone, Copy)]
-pub(crate) struct Sleeper {
-    data: *const (),
-    /// `None` for a task.
-    table: Option<&'static RawWakerVTable>,
-}
 
 impl Sleeper {
     pub(crate) const fn task(task: Task) -> Self {
@@ -38,7 +31,7 @@ impl Sleeper {
     #[inline(always)]
     pub(crate) fn behind(context: &Context) -> Self {
         let waker = context.waker();
-        let ours = core::ptr::eq(waker.vtable(), &coroutine::VTABLE);
+        let ours = core::ptr::eq(waker.vtable(), &of_coroutines::VTABLE);
         Self { data: waker.data(), table: if ours { None } else { Some(waker.vtable()) } }
     }
 
@@ -83,7 +76,7 @@ impl Sleeper {
     }
 
     /// # Safety
-    /// The parts are those of one `Sleeper`.
+    /// The parts belong to one `Sleeper`.
     pub(crate) const unsafe fn from_parts(
         data: *const (),
         table: Option<&'static RawWakerVTable>,
@@ -92,7 +85,7 @@ impl Sleeper {
     }
 
     fn waker(self) -> Option<ManuallyDrop<Waker>> {
-        // SAFETY: the parts are those of a clone that `release` has not yet dropped.
+        // SAFETY: the parts belong to a clone that `release` has not yet dropped.
         self.table.map(|table| ManuallyDrop::new(unsafe { Waker::new(self.data, table) }))
     }
 
@@ -117,7 +110,7 @@ impl Sleeper {
         match self.as_task() {
             Some(task) => {
                 let (mask, m) = Mask::set();
-                kernel::wake_and_restore(m, mask, task);
+                tasks::wake_and_restore(m, mask, task);
             }
             None => self.wake_foreign(),
         }

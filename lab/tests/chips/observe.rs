@@ -232,14 +232,14 @@ const MARKED: [Marked; 4] = [
         target: "tandem@cortex-m4",
         image: "thumbv7em-none-eabihf/release/chronoscope-tandem",
         machine: "netduinoplus2",
-        switch: Some("tandem::arch::chosen::paths::wait_in"),
+        switch: Some("tandem::paths::waits::cortex_m::wait_in"),
         request: "tasks=2",
     },
     Marked {
         target: "tandem@rv64",
         image: "riscv64imac-unknown-none-elf/release/chronoscope-tandem",
         machine: "virt",
-        switch: Some("tandem::arch::chosen::switch::wait_in_losing_upper"),
+        switch: Some("tandem::paths::waits::riscv::wait_in_losing_upper"),
         request: "tasks=2",
     },
     Marked {

@@ -1,26 +1,32 @@
-//! The floors inside the crates of the lab: each room (a module of the crate's root, a file or a
-//! folder) imports only rooms on floors below its own. An import of the own floor is refused too,
-//! so that no circle of rooms can arise.
+//! The floors inside the crates of the lab, the suite and the ports: each room (a module of the
+//! crate's root, a file or a folder) imports only rooms on floors below its own. An import of the
+//! own floor is refused too, so that no circle of rooms can arise.
 //!
 //! The test reads the sources: `use` declarations, and paths that begin with `crate::` or with enough
 //! `super::` to leave the room. A name that the crate's root takes from a room counts as an import of
 //! that room. Test modules count.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
-/// A crate, and its rooms from the top floor to the ground. A new room needs a row there.
+/// A crate, and its rooms from the top floor to the ground. A new room needs a row there. A room may
+/// be a part of another, such as `paths/tasks`.
 struct House {
+    /// The folder of the sources, relative to the lab's.
     folder: &'static str,
     floors: &'static [&'static [&'static str]],
 }
 
 /// The crates of the lab with floors of their own; the compiler holds the order of the crates.
-const HOUSES: [&House; 9] =
+const LAB: [&House; 9] =
     [&PROGRAM, &REPORT, &ENGINE, &MACHINE, &STORE, &RUN, &BASE, &CAPTURE, &STATISTICS];
+
+/// The crates of the targets with floors of their own.
+const TARGETS: [&House; 5] = [&SUITE, &LINUX, &C, &TANDEM, &PROCESSES];
 
 const PROGRAM: House = House {
     folder: "src",
@@ -132,6 +138,79 @@ const RUN_FLOORS: [&[&str]; 11] = [
     &["answer", "context", "cycles", "label", "names", "target", "verdict", "words"],
 ];
 
+const SUITE: House = House {
+    folder: "../suite/src",
+    floors: &[
+        &["offers"],
+        &["experiments", "vary"],
+        &["task", "trial"],
+        &["kernel", "mark", "work"],
+        &["clock"],
+        &["arena", "order", "spec", "wire"],
+        &["random", "refusal", "signal"],
+    ],
+};
+const LINUX: House = House {
+    folder: "../ports/linux/src",
+    floors: &[
+        &["main"],
+        &["offers"],
+        &["latency", "mutex", "periodic", "processor_time", "queue", "transport"],
+        &["contract", "coroutine", "noise", "process"],
+        &["conditions", "interrupts", "placement", "thread", "vary"],
+        &["doctor", "guest", "kernel"],
+        &["pasts", "semaphore", "settings"],
+        &["deadline", "executor", "hwlat", "requirements", "sleeping"],
+        &["class", "clock", "load", "log", "output", "perf", "preemption", "processors", "trace"],
+    ],
+};
+const C: House = House {
+    folder: "../ports/c/src",
+    floors: &[
+        &["evidence", "interrupts", "offers"],
+        &["kernel"],
+        &["port"],
+        &["slot"],
+        &["halves", "memory", "target", "text"],
+    ],
+};
+/// From the ground: data (`records`), a processor (`arch`, `context`), the kernel, the frequent paths
+/// with the choice of their versions, objects, processes.
+const TANDEM: House = House {
+    folder: "../tandem/src",
+    floors: &[
+        &["raw", "tests"],
+        &["control", "signal"],
+        &["async_mutex", "group", "layout", "process"],
+        &["callback", "condvar", "list", "semaphore", "stream"],
+        &["delays", "event", "mutex", "queue"],
+        &["block_on", "ceiling", "coroutine", "embassy_time", "thread", "time", "waking"],
+        &["paths/locks", "paths/waits"],
+        &["lock", "me", "wait", "waker"],
+        &["paths/tasks"],
+        &["kernel"],
+        &["context"],
+        &["polls", "task"],
+        &["paths", "trace"],
+        &["processor_time", "slice"],
+        &["clock", "info", "ready"],
+        &["arch"],
+        &["records"],
+        &["guide", "lib", "shared"],
+    ],
+};
+/// The program of tandem's processes.
+const PROCESSES: House = House {
+    folder: "../ports/firmware/kernels/tandem/program/src",
+    floors: &[
+        &["main"],
+        &["bench", "check", "offers"],
+        &["coroutines", "tasks", "transport"],
+        &["fuzz", "kernel", "lines", "marks", "races"],
+        &["machine", "output", "scene"],
+    ],
+};
+
 impl House {
     /// The floor of a room, from 0 at the top.
     fn floor(&self, room: &str) -> Option<usize> {
@@ -142,14 +221,37 @@ impl House {
         Path::new(env!("CARGO_MANIFEST_DIR")).join(self.folder)
     }
 
-    /// The room that a path from the root leads to: its first name, or the room from which the root
-    /// takes a name that is no room; `lib` if it takes that from none.
-    fn room<'a>(&self, path: &'a str, taken: &'a BTreeMap<String, String>) -> &'a str {
-        let first = path.split("::").next().unwrap_or_default();
-        match self.floor(first) {
-            Some(_) => first,
-            None => taken.get(first).map_or("lib", String::as_str),
+    /// The rooms that have files in the folder, or elsewhere by an attribute `path` of the root.
+    fn rooms(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.root()).unwrap();
+        let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut rooms: BTreeSet<String> =
+            entries.map(|entry| name(entry.unwrap().path())).collect();
+        for root in ["lib.rs", "main.rs"] {
+            let text = fs::read_to_string(self.root().join(root)).unwrap_or_default();
+            let elsewhere = text.lines().zip(text.lines().skip(1));
+            rooms.extend(
+                elsewhere
+                    .filter(|(attribute, _)| attribute.starts_with("#[path"))
+                    .filter_map(|(_, line)| line.strip_prefix("mod ")?.strip_suffix(';'))
+                    .map(str::to_owned),
+            );
         }
+        rooms
+    }
+
+    /// The room that a path from the root leads to: the longest one of its beginnings, or the room
+    /// from which the root takes a name that is no room; `lib` if it takes that from none.
+    fn room<'a>(&self, path: &'a str, taken: &'a BTreeMap<String, String>) -> Cow<'a, str> {
+        let names: Vec<&str> = path.split("::").collect();
+        let room = self.longest_room(&names).map(Cow::Owned);
+        room.unwrap_or_else(|| taken.get(names[0]).map_or("lib", String::as_str).into())
+    }
+
+    /// The longest beginning of a path that is a room.
+    fn longest_room(&self, names: &[&str]) -> Option<String> {
+        let beginnings = (1..=names.len()).rev().map(|length| names[..length].join("/"));
+        beginnings.into_iter().find(|room| self.floor(room).is_some())
     }
 
     /// The names that the root takes from rooms by `use`, with the room of each.
@@ -163,6 +265,7 @@ impl House {
         }
         let split = |path: &String| {
             let path = path.strip_prefix("self::").unwrap_or(path);
+            let path = path.strip_suffix("::self").unwrap_or(path);
             let (room, rest) = path.split_once("::")?;
             Some((rest.rsplit("::").next()?.to_owned(), room.to_owned()))
         };
@@ -175,13 +278,14 @@ impl House {
         let path = file.strip_suffix(".rs").unwrap_or(file);
         let module: Vec<&str> =
             path.split('/').filter(|name| !["mod", "lib"].contains(name)).collect();
-        let Some(room) = module.first() else { return Vec::new() };
-        let own = self.floor(room);
+        let Some(first) = module.first() else { return Vec::new() };
+        let room = self.longest_room(&module).unwrap_or_else(|| (*first).to_owned());
+        let own = self.floor(&room);
         let mut found = Vec::new();
         for path in paths(text, &module) {
             let other = self.room(&path, taken);
-            let goes_down = own.zip(self.floor(other)).is_some_and(|(own, other)| other > own);
-            if other != *room && !goes_down {
+            let goes_down = own.zip(self.floor(&other)).is_some_and(|(own, other)| other > own);
+            if other != room && !goes_down {
                 let target = file_of(&root, &path);
                 let target = target.strip_prefix(&root).unwrap_or(&target).display().to_string();
                 let folder = self.folder;
@@ -198,6 +302,7 @@ impl House {
 fn tokens(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut at = 0;
     while at < bytes.len() {
         let rest = &text[at..];
@@ -208,8 +313,13 @@ fn tokens(text: &str) -> Vec<&str> {
             b'"' => string(rest),
             b'\'' => character(rest),
             first if first.is_ascii_alphabetic() || first == b'_' => {
-                let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 let length = rest.find(|c| !word(c)).unwrap_or(rest.len());
+                found.push(&rest[..length]);
+                length
+            }
+            // A variable of a macro, or the crate in its expansion, which is its caller's.
+            b'$' => {
+                let length = 1 + rest[1..].find(|c| !word(c)).unwrap_or(rest.len() - 1);
                 found.push(&rest[..length]);
                 length
             }
@@ -402,7 +512,7 @@ fn sources(folder: &Path, root: &Path, found: &mut Vec<String>) {
 #[test]
 fn every_import_goes_down() {
     let mut all = 0;
-    for house in HOUSES {
+    for house in LAB.into_iter().chain(TARGETS) {
         let (root, taken) = (house.root(), house.taken());
         let mut files = Vec::new();
         sources(&root, &root, &mut files);
@@ -417,13 +527,13 @@ fn every_import_goes_down() {
 
 #[test]
 fn every_room_has_a_floor() {
-    let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
-    for house in HOUSES {
-        let entries = fs::read_dir(house.root()).unwrap();
-        let rooms: BTreeSet<String> = entries.map(|entry| name(entry.unwrap().path())).collect();
+    for house in LAB.into_iter().chain(TARGETS) {
+        let rooms = house.rooms();
         let named: Vec<&str> = house.floors.concat();
         let table: BTreeSet<String> = named.iter().map(|room| (*room).to_owned()).collect();
         assert_eq!(table.len(), named.len(), "a room is on two floors");
+        let table: BTreeSet<String> =
+            table.into_iter().filter(|room| !room.contains('/')).collect();
         let without = |mut rooms: BTreeSet<String>| {
             rooms.remove("lib");
             rooms
@@ -432,10 +542,10 @@ fn every_room_has_a_floor() {
     }
 }
 
-/// A module with files of its own is `NAME/mod.rs`.
+/// A module of the lab with files of its own is `NAME/mod.rs`.
 #[test]
 fn modules_have_one_style() {
-    for house in HOUSES {
+    for house in LAB {
         let root = house.root();
         let mut files = Vec::new();
         sources(&root, &root, &mut files);
@@ -452,7 +562,7 @@ fn tests_have_one_style() {
     let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
     let others = ["child/src", "trust/src", "units/src", "../xtask/src"].map(|end| lab.join(end));
     let mut all = 0;
-    for root in HOUSES.iter().map(|house| house.root()).chain(others) {
+    for root in LAB.iter().map(|house| house.root()).chain(others) {
         let mut files = Vec::new();
         sources(&root, &root, &mut files);
         for file in files {

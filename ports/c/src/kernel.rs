@@ -11,19 +11,11 @@ use chronoscope_suite::{
 };
 
 use crate::{
-    Target, memory,
+    memory,
     port::{self, Object},
+    slot::{Raw, Slot},
+    target::Target,
 };
-
-#[cfg(not(feature = "clock-call64"))]
-type Slot = core::sync::atomic::AtomicU32;
-#[cfg(all(feature = "clock-call64", target_has_atomic = "64"))]
-type Slot = core::sync::atomic::AtomicU64;
-#[cfg(all(feature = "clock-call64", not(target_has_atomic = "64")))]
-type Slot = crate::halves::Halves;
-
-/// The counter's value in a mark.
-pub type Raw = <Slot as chronoscope_suite::mark::Slot>::Raw;
 
 pub struct Kernel {
     domain: Domain,

@@ -17,9 +17,11 @@ mod kernel;
 mod memory;
 mod offers;
 mod port;
+mod slot;
+mod target;
 mod text;
 
-use core::{ffi::c_char, mem::MaybeUninit};
+use core::ffi::c_char;
 
 use chronoscope_suite::{
     Reason, Refusal, Request, Trial,
@@ -27,25 +29,8 @@ use chronoscope_suite::{
     trial::{Names, Sink, refuse},
 };
 
-pub use crate::interrupts::handler;
-use crate::{kernel::Kernel, text::text};
-
-/// The version of the interface, `CHRONO_ABI` in the header.
-const ABI: u32 = 1;
-
-/// `chrono_target` of the header.
-#[repr(C)]
-pub struct Target {
-    abi: u32,
-    domain: u32,
-    kernel: *const c_char,
-    release: *const c_char,
-    build: *const c_char,
-    hertz: u64,
-    tick_us: u32,
-    memory: *mut MaybeUninit<u8>,
-    bytes: usize,
-}
+pub use crate::{interrupts::handler, target::Target};
+use crate::{kernel::Kernel, target::ABI, text::text};
 
 /// The stream's destination: the port's output.
 struct Stream;

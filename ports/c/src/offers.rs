@@ -51,8 +51,8 @@ fn lacking(need: &str) -> Option<&'static str> {
     Some(what).filter(|_| !port::has(group))
 }
 
-/// Whether an experiment is compiled in, as a type: the compiler then leaves out the whole future of
-/// one that is not, which a condition would not do.
+/// A type that says whether an experiment is compiled in: the compiler then leaves out the whole
+/// future of one that is not, which a condition would not do.
 struct Is<const SELECTED: bool>;
 
 /// Runs an experiment that is compiled in, and refuses one that is not.

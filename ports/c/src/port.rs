@@ -5,6 +5,9 @@
 
 use core::{arch::global_asm, ffi::c_void};
 
+#[cfg(any(feature = "clock-call32", feature = "clock-call64"))]
+use crate::slot::Raw;
+
 /// An object of the kernel.
 pub type Object = *mut c_void;
 
@@ -134,9 +137,9 @@ pub fn clock() -> u32 {
 /// Reads the clock for a mark.
 #[cfg(any(feature = "clock-call32", feature = "clock-call64"))]
 #[inline(always)]
-pub fn clock() -> crate::kernel::Raw {
+pub fn clock() -> Raw {
     unsafe extern "C" {
-        fn chrono_clock_read() -> crate::kernel::Raw;
+        fn chrono_clock_read() -> Raw;
     }
     // SAFETY: the call has no conditions.
     unsafe { chrono_clock_read() }

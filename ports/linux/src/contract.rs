@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use chronoscope_suite::{Clock, Kernel, Refusal, kernel::Log, vary::Random, wire::Domain};
+use chronoscope_suite::{Clock, Kernel, Refusal, kernel::Log, random::Random, wire::Domain};
 
 use crate::{clock, kernel::Linux, semaphore::Semaphore, thread::Thread, vary};
 

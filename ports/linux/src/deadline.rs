@@ -8,7 +8,7 @@ use std::{
 
 use chronoscope_suite::{Reason, Refusal};
 
-use crate::settings::class_of_caller;
+use crate::class::class_of_caller;
 
 /// Processor time for a task: `runtime_us` in each period, by `deadline_us` after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

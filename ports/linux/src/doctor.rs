@@ -11,11 +11,12 @@ use chronoscope_suite::{
 };
 
 use crate::{
+    class::set_class,
     clock::now,
     hwlat,
     perf::{Counter, INSTRUCTIONS},
     processors::Processors,
-    settings::{Settings, set_class},
+    settings::Settings,
 };
 
 /// The length of the watch, in ns. It stays below 0.95 s, after which a kernel throttles real-time

@@ -84,8 +84,8 @@ struct Local {
     /// top.
     timers: BinaryHeap<Reverse<(u64, u64, *const Task)>>,
     arrivals: u64,
-    /// The number of coroutines spawned by coroutines and not reaped; `ended` counts those of them
-    /// that have ended.
+    /// The number of coroutines spawned by coroutines and not reaped; `ended` counts the ones among
+    /// them that have ended.
     children: u32,
     ended: u32,
     reaper: Option<Waker>,

@@ -24,9 +24,13 @@ pub const ARGUMENT: &str = "chronoscope-guest";
 /// processor, so the wait is short there.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Runs as process 1. Never returns: the end of process 1 would be a kernel panic.
-pub fn main() -> ! {
-    let done = case();
+/// Runs a case for the request `text`, and delivers its stream.
+pub type Run = fn(&str, &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Refusal>;
+
+/// Runs as process 1, which runs a case by `run`. Never returns: the end of process 1 would be a
+/// kernel panic.
+pub fn main(run: Run) -> ! {
+    let done = case(run);
     // The access to the devices was dropped for the case.
     let board = Board::take();
     match (done, board) {
@@ -44,7 +48,7 @@ pub fn main() -> ! {
     }
 }
 
-fn case() -> io::Result<()> {
+fn case(run: Run) -> io::Result<()> {
     system::set_up()?;
     system::log_to_pipe()?;
     // A kernel finishes some of its work after the start of process 1; Linux recalibrates its
@@ -61,7 +65,7 @@ fn case() -> io::Result<()> {
     if let Some(program) = program {
         return deliver(&program::run(&text, &program)?);
     }
-    crate::run(&text, &mut deliver).map_err(refused)
+    run(&text, &mut deliver).map_err(refused)
 }
 
 fn refused(refusal: Refusal) -> io::Error {

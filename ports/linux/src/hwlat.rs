@@ -1,5 +1,5 @@
 //! The kernel's tracer hwlat: a thread of the kernel's that reads the clock with interrupts off, so
-//! that the gaps it sees are those of hardware, firmware and hypervisor. The doctor runs it once.
+//! that the gaps it sees come from hardware, firmware and hypervisor. The doctor runs it once.
 
 use std::{fs, io, path::Path, process, thread, time::Duration};
 

@@ -11,15 +11,16 @@ use std::{
 use chronoscope_suite::{Priority, Refusal, Request, Trial, trial::name};
 
 use crate::{
+    class::{class_of_caller, set_class},
     deadline::count_overruns,
     executor::Executor,
     log::StandardError,
+    pasts::Pasts,
     perf::Counter,
     processors::Processors,
     semaphore::Primitive,
-    settings::{Policy, Settings, class_of_caller, set_class},
+    settings::{Policy, Settings},
     trace::Trace,
-    vary::Pasts,
 };
 
 /// The running kernel, set up for one case. The value is in memory shared by all processes of the
@@ -53,7 +54,7 @@ impl Linux {
     /// # Errors
     /// [`Refusal`] for a request that Linux does not offer, or denies to this user.
     pub fn new(request: &Request<'_>) -> Result<Self, Refusal> {
-        let settings = Settings::of(request)?;
+        let settings = Settings::from_request(request)?;
         let primitive = match request.given("primitive") {
             Some("eventfd") => Primitive::Eventfd,
             Some("pipe") => Primitive::Pipe,

@@ -20,10 +20,10 @@ use chronoscope_suite::{
 use libc::c_int;
 
 use crate::{
+    class::{class_of_caller, set_class},
     kernel::Linux,
     process::Process,
     semaphore::Semaphore,
-    settings::{class_of_caller, set_class},
     trace::Trace,
 };
 

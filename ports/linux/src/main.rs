@@ -4,6 +4,7 @@
 //! The program is kept small, because a process with a small address space is cheap to switch to,
 //! and because it must also serve as the only program of a virtual machine.
 
+mod class;
 mod clock;
 mod conditions;
 mod contract;
@@ -22,6 +23,8 @@ mod log;
 mod mutex;
 mod noise;
 mod offers;
+mod output;
+mod pasts;
 mod perf;
 mod periodic;
 mod placement;
@@ -30,8 +33,10 @@ mod process;
 mod processor_time;
 mod processors;
 mod queue;
+mod requirements;
 mod semaphore;
 mod settings;
+mod sleeping;
 mod thread;
 mod trace;
 mod transport;
@@ -43,27 +48,23 @@ use std::{
     mem::MaybeUninit,
     process::ExitCode,
     ptr, slice,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use chronoscope_suite::{
-    Reason, Refusal, Request, Trial,
-    arena::Arena,
-    task::block_on,
-    trial::{Names, Sink},
+    Reason, Refusal, Request, Trial, arena::Arena, task::block_on, trial::Names,
 };
 use rustix::{
     mm::{MapFlags, ProtFlags, mmap_anonymous},
     system::uname,
 };
 
-use crate::{conditions::Conditions, kernel::Linux, load::Load};
+use crate::{conditions::Conditions, kernel::Linux, load::Load, output::Output};
 
 fn main() -> ExitCode {
     let text = env::args().skip(1).collect::<Vec<_>>().join(" ");
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     if text == guest::ARGUMENT {
-        guest::main();
+        guest::main(run);
     }
     let mut deliver = |stream: &[u8]| {
         let mut output = io::stdout();
@@ -89,7 +90,7 @@ fn run(text: &str, deliver: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let release = uname();
     let release = release.release().to_string_lossy();
-    let mut sink = Output { bytes: Vec::with_capacity(1 << 20), deliver, failed: None };
+    let mut sink = Output::new(deliver);
     if text.starts_with("doctor") {
         doctor::run(&mut sink, &release, text)?;
         return sink.finish();
@@ -129,50 +130,6 @@ fn traced(kernel: &Linux, case: impl FnOnce() -> Result<(), Refusal>) -> Result<
     let outcome = case();
     trace.stop();
     outcome
-}
-
-/// Whether each record of the stream is delivered at once.
-static IS_LIVE: AtomicBool = AtomicBool::new(false);
-
-/// Makes the stream go out as it is written, or at the end of the case. While it goes out, each
-/// record costs the director a system call.
-fn mark_live(is_live: bool) {
-    IS_LIVE.store(is_live, Relaxed);
-}
-
-/// The stream, kept in memory until the end of the case, so that nothing is written during a
-/// measurement; unless it [is live](mark_live).
-struct Output<'a> {
-    bytes: Vec<u8>,
-    deliver: &'a mut dyn FnMut(&[u8]) -> io::Result<()>,
-    failed: Option<io::Error>,
-}
-
-impl Output<'_> {
-    fn deliver(&mut self) {
-        if self.failed.is_none() {
-            self.failed = (self.deliver)(&self.bytes).err();
-        }
-        self.bytes.clear();
-    }
-
-    /// Delivers the rest.
-    fn finish(mut self) -> Result<(), Refusal> {
-        self.deliver();
-        let Some(error) = self.failed else { return Ok(()) };
-        let what = "the stream could not be written";
-        Err(Refusal::new(Reason::Failed, what, "keep the reader running")
-            .with_code(error.raw_os_error().unwrap_or(0)))
-    }
-}
-
-impl Sink for Output<'_> {
-    fn write(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        if IS_LIVE.load(Relaxed) {
-            self.deliver();
-        }
-    }
 }
 
 /// Returns the size of the arena: room for marks, semaphores, and the experiment's shared objects.

@@ -1,7 +1,7 @@
 //! The experiment `period` where the suite's own form does not suit: a soak, which lasts for hours,
 //! and one task on each of several processors.
 //!
-//! Start, end, sample and evidence are those of the suite's module `period`. Each task stores its
+//! Start, end, sample and evidence are as in the suite's module `period`. Each task stores its
 //! wake-ups in one of two buffers. The director, in the ordinary class, asks for the buffer several
 //! times a second, and sends its samples while the task fills the other one. So memory does not
 //! grow with time, and a task makes no system call for the exchange.
@@ -32,8 +32,8 @@ use chronoscope_suite::{
 };
 
 use crate::{
-    coroutine::Coroutine, kernel::Linux, mark_live, process::Process, processors::Processors,
-    semaphore::Semaphore, thread::Thread,
+    coroutine::Coroutine, kernel::Linux, output::mark_live, process::Process,
+    processors::Processors, semaphore::Semaphore, thread::Thread,
 };
 
 /// The number of wake-ups in a buffer. A task that finds both buffers full loses due times, which

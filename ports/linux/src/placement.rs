@@ -1,66 +1,13 @@
-//! Where the system places the case: isolated processors and the limits of its control group. Also
-//! the requirements that a study has on the system.
+//! The system's placement of the case: isolated processors and the limits of its control group.
 
 use std::{fs, path::Path};
 
-use chronoscope_suite::{Refusal, Trial};
+use chronoscope_suite::Trial;
 
-use crate::{kernel::Linux, preemption, processors::Processors};
-
-/// The properties that the system must have for a case to be offered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Requirements {
-    preempt_rt: bool,
-    isolated_cpus: bool,
-}
-
-impl Requirements {
-    /// Reads the value of `requires`: `preempt_rt`, `isolated-cpus`, or both with `+`.
-    pub fn parse(text: &str) -> Option<Self> {
-        text.split('+').try_fold(Self::default(), |all, word| match word {
-            "preempt_rt" => Some(Self { preempt_rt: true, ..all }),
-            "isolated-cpus" => Some(Self { isolated_cpus: true, ..all }),
-            _ => None,
-        })
-    }
-
-    /// # Errors
-    /// [`Reason::NotOffered`](chronoscope_suite::Reason::NotOffered) for the first requirement that
-    /// the system does not meet.
-    pub fn check(self, processors: &Processors) -> Result<(), Refusal> {
-        if self.preempt_rt && preemption::model() != Some("rt") {
-            return Err(Refusal::not_offered("required: a kernel with PREEMPT_RT"));
-        }
-        if self.isolated_cpus && !are_isolated(&isolated(), processors) {
-            return Err(Refusal::not_offered(
-                "required: processors that are isolated (isolcpus), all that the case uses",
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Returns the processors that the scheduler leaves alone, by the kernel's list: `2-3,6`.
-fn isolated() -> Vec<usize> {
-    list(&fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default())
-}
-
-fn list(text: &str) -> Vec<usize> {
-    let ranges = text.trim().split(',').filter_map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    });
-    ranges.flatten().collect()
-}
-
-/// Returns whether the case runs on isolated processors only. `cpu=free` is no such case.
-fn are_isolated(isolated: &[usize], processors: &Processors) -> bool {
-    match (processors.one(), processors.several()) {
-        (Some(cpu), _) => isolated.contains(&cpu),
-        (None, Some(mut several)) => several.all(|cpu| isolated.contains(&cpu)),
-        (None, None) => false,
-    }
-}
+use crate::{
+    kernel::Linux,
+    requirements::{are_isolated, isolated},
+};
 
 /// Reports the isolation of the case's processors and the limits of its control group, as lines;
 /// nothing on a system without either.
@@ -103,30 +50,6 @@ fn group_limits(own: &str, root: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn requirements_are_words_with_plus() {
-        let both = Requirements { preempt_rt: true, isolated_cpus: true };
-        assert_eq!(Requirements::parse("preempt_rt+isolated-cpus"), Some(both));
-        let one = Requirements { preempt_rt: true, isolated_cpus: false };
-        assert_eq!(Requirements::parse("preempt_rt"), Some(one));
-        for text in ["", "rt", "preempt_rt+"] {
-            assert_eq!(Requirements::parse(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_case_is_isolated_if_all_its_processors_are() {
-        let isolated = list("2-3,6\n");
-        assert_eq!(isolated, [2, 3, 6]);
-        assert!(list("\n").is_empty());
-        for (cpu, expected) in
-            [("2", true), ("4", false), ("2+6", true), ("2-4", false), ("free", false)]
-        {
-            let processors = Processors::parse(cpu).unwrap();
-            assert_eq!(are_isolated(&isolated, &processors), expected, "{cpu}");
-        }
-    }
 
     #[test]
     fn limits_of_all_groups_above_are_reported() {

@@ -6,9 +6,9 @@ use chronoscope_suite::{
     Priority, Reason, Refusal, Tasks,
     task::{Block, block_on},
 };
-use rustix::thread::{ClockId, clock_nanosleep_absolute, sched_yield};
+use rustix::thread::sched_yield;
 
-use crate::{clock::timespec, kernel::Linux, semaphore::Semaphore};
+use crate::{kernel::Linux, semaphore::Semaphore, sleeping::sleep_until};
 
 pub enum Thread {}
 
@@ -76,13 +76,6 @@ impl Tasks for Thread {
     fn switches(_: &'static Linux) -> Option<u32> {
         Some(switches_of_thread())
     }
-}
-
-/// Sleeps until the clock has reached `due`, in ticks. Signals do not shorten the sleep.
-#[inline(always)]
-pub fn sleep_until(due: u64) {
-    let due = timespec(due);
-    while clock_nanosleep_absolute(ClockId::Monotonic, &due).is_err() {}
 }
 
 /// Returns the number of voluntary and involuntary switches of the calling thread.

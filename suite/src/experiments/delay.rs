@@ -210,7 +210,7 @@ async fn sleeper<T: Tasks>(all: &'static Delay<T::Kernel>, number: usize) {
 /// Starts on kernels with ticks. Of this, a kernel without them compiles nothing.
 impl<K: Kernel> Delay<K> {
     /// Returns the place, among a task's starts, of the time at which it asked for a round's delay:
-    /// that of the start itself on a kernel without ticks.
+    /// the start's own place on a kernel without ticks.
     #[inline(always)]
     fn asked(&self, round: usize) -> usize {
         if self.kernel.has_ticks() { self.loops + round } else { round }

@@ -10,10 +10,10 @@
 //!   at one go.
 //! - **End**: the last of the marks that the program's tasks set, each immediately after its work.
 //! - **Sample**: one run of a program: wall time. Auxiliary: the sum of its tasks' processor time.
-//!   Figures: each program's wall time together divided by its wall time alone, and that of both
-//!   together divided by the sum of both alone.
+//!   Figures: each program's wall time together divided by its wall time alone, and the wall time
+//!   of both together divided by the sum of both alone.
 //! - **Control**: the programs with no work to do, both in one series.
-//! - **Evidence**: every task's checksum is that of the work asked for; each program's processor
+//! - **Evidence**: every task's checksum belongs to the work asked for; each program's processor
 //!   time is the same together as alone, within 10 %, so that a longer run is waiting and not more
 //!   work; nobody else took the processor: processor time is at least 90 % of wall time, for each
 //!   program alone and for both together. (On several processors that is a weak proof, as the

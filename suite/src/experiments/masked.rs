@@ -20,8 +20,8 @@
 //! 3 × span / (loops / 4) is met by at least one give.
 //!
 //! - **Start**: the time that the interrupt is due.
-//! - **End**: the handler's first instruction. Where handlers are drivers in user mode, that of the
-//!   kernel's own handler, which wakes the driver.
+//! - **End**: the handler's first instruction. Where handlers are drivers in user mode, the first
+//!   instruction of the kernel's own handler, which wakes the driver.
 //! - **Sample**: one interrupt. The figure `masked` is the longest sample less the longest of the
 //!   series `kernel not in use`, which holds the entry alone.
 //! - **Control**: the same interrupts while one task spins and calls nothing: the series `kernel

@@ -111,7 +111,7 @@ where
 /// All experiments, in the order in which they are listed and run.
 pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
 
-/// Those in the table whose choice is `lab`.
+/// The experiments in the table whose choice is `lab`.
 pub static OF_THE_LAB: [&Spec; 2] = [&image::SPEC, &operations::SPEC];
 
 /// Finds an experiment by its name.
@@ -146,7 +146,7 @@ macro_rules! names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{VARY, vary::Random};
+    use crate::{VARY, random::Random};
 
     #[test]
     fn every_experiment_has_the_name_of_its_module() {

@@ -199,7 +199,7 @@ struct Bench<K: Kernel> {
     work: Work,
 }
 
-/// What a worker does beside its tasks.
+/// The work of a worker besides its tasks.
 struct Work {
     /// The pages that it reads after each of its tasks.
     pages: &'static [[u8; 4096]],
@@ -302,7 +302,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
 /// The worker that queues all tasks and starts each run. A second worker, if there is one, owns the
 /// last of an even number of tasks, and ends the run.
 ///
-/// The order of tasks is a constant, so that the time between two runs is that of one order alone.
+/// The order of tasks is a constant, so that the time between two runs belongs to one order alone.
 async fn first<T: Tasks, const BATCHED: bool>(bench: &'static Bench<T::Kernel>) {
     let kernel = bench.kernel;
     let before = T::switches(kernel);

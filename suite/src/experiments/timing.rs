@@ -1,4 +1,4 @@
-//! Parts shared by the experiments with timers, also by those of a port: the spinning task, the
+//! Parts shared by the experiments with timers, a port's own included: the spinning task, the
 //! delays that are already due, and the control.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};

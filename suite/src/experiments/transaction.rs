@@ -9,8 +9,8 @@
 //!   memory.
 //! - **End**: the worker's mark, immediately after the call has returned with a readable answer.
 //! - **Sample**: one call. Auxiliary: `processor time`, the worker's own for a call, by the
-//!   kernel's accounting over all calls, less that of as many rounds without a call, where the kernel
-//!   keeps one. Figure: the calls of all workers in a second.
+//!   kernel's accounting over all calls, less the time of as many rounds without a call, where the
+//!   kernel keeps an account. Figure: the calls of all workers in a second.
 //! - **Control**: the same rounds without the call: two marks, and the comparison.
 //! - **Evidence**: every answer equalled the sent bytes; the services, if they are tasks of their
 //!   own, counted every call; so did the driver, if it counts (binder).

@@ -6,8 +6,8 @@
 
 use super::{Spec, VARY};
 use crate::{
+    random::Random,
     refusal::{Reason, Refusal},
-    vary::Random,
 };
 
 /// The maximum length of a request, in bytes.

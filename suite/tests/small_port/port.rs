@@ -70,7 +70,7 @@ struct Small {
     handling: Cell<bool>,
     /// The due time of the timer interrupt.
     alarm: Cell<Option<u64>>,
-    /// The time of the external line's next rise; `rose`, that of its last one.
+    /// The time of the external line's next rise; `rose` is the time of its last one.
     line: Cell<Option<u64>>,
     rose: Cell<u64>,
     /// The state of the generator that chooses how late the line rises.

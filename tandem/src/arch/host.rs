@@ -4,49 +4,14 @@
 //!
 //! # Soundness
 //! A host thread that masks interrupts has the only turn of the process until it unmasks them, so
-//! threads that share the kernel's objects exclude each other. The simulated processor is that of one
-//! thread: its tests begin with `kernel::begin_test`.
+//! threads that share the kernel's objects exclude each other. The simulated processor belongs to
+//! one thread: its tests begin with `begin_test`.
 
-use crate::{
-    kernel::{self, KERNEL},
-    shared::{Masked, Shared},
-    task::Task,
-};
+use crate::{records::Task, shared::Masked};
 use std::{
     cell::{Cell, RefCell},
     sync::{Mutex, MutexGuard, PoisonError},
 };
-
-pub(crate) const GUARD: usize = 32;
-
-pub(crate) struct Saved(Shared<bool>);
-
-impl Saved {
-    pub(crate) const fn new() -> Self {
-        Self(Shared::new(false))
-    }
-
-    pub(crate) fn exists(&self, m: Masked) -> bool {
-        self.0.get(m)
-    }
-
-    pub(crate) fn clear(&self, m: Masked) {
-        self.0.set(m, false);
-    }
-
-    pub(crate) fn share_stack_of(&self, _: Masked, _: &Self) {}
-
-    pub(crate) unsafe fn prepare(
-        &self,
-        _: Masked,
-        _: usize,
-        _: usize,
-        _: unsafe extern "C" fn(*mut ()) -> !,
-        _: *mut (),
-    ) {
-        unreachable!("the host has no threads");
-    }
-}
 
 type Handler = Box<dyn FnMut()>;
 
@@ -55,7 +20,7 @@ thread_local! {
     /// The call that is about to mask interrupts, or has just unmasked them.
     pub(crate) static WINDOW: Cell<Option<&'static core::panic::Location<'static>>> =
         const { Cell::new(None) };
-    /// Whether a handler that [`interrupts`] runs may itself be interrupted.
+    /// `true` if a handler that [`interrupts`] runs may itself be interrupted.
     pub(crate) static NEST: Cell<bool> = const { Cell::new(true) };
     /// The masked window that a test opens on purpose.
     pub(crate) static BREACH: Cell<&'static str> = const { Cell::new("") };
@@ -87,13 +52,17 @@ thread_local! {
     /// Held while interrupts are masked.
     static HAS_TURN: Cell<Option<MutexGuard<'static, ()>>> = const { Cell::new(None) };
     static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
+    /// Makes the switch that is pending.
+    static CATCH_UP: Cell<Option<fn(Masked)>> = const { Cell::new(None) };
     static PENDING: Cell<bool> = const { Cell::new(false) };
     static HANDLER: RefCell<Option<Handler>> = const { RefCell::new(None) };
 }
 
-/// Unmasks interrupts and forgets what is pending, after a test that has failed on purpose.
+/// Unmasks interrupts and forgets what is pending, after a test that has failed on purpose. From
+/// here on, `catch_up` makes the switches that are pending.
 #[cfg(test)]
-pub(crate) fn reset() {
+pub(crate) fn reset(catch_up: fn(Masked)) {
+    CATCH_UP.set(Some(catch_up));
     HANDLER.with(|handler| handler.try_borrow_mut().map(|mut handler| *handler = None)).ok();
     set_masked(false);
     IN_HANDLER.set(false);
@@ -119,9 +88,8 @@ fn interrupts() {
     IN_HANDLER.set(false);
     while PENDING.take() {
         let m = mask();
-        let (me, next) = (KERNEL.current(m), KERNEL.ready.most_urgent(m));
-        if !next.is(me) {
-            kernel::switch(m, me, next);
+        if let Some(catch_up) = CATCH_UP.get() {
+            catch_up(m);
         }
         set_masked(false);
     }
@@ -188,40 +156,11 @@ pub(crate) fn unmask(_: Masked) {
     interrupts();
 }
 
+/// Returns whether interrupts are masked.
+pub(crate) fn is_masked() -> bool {
+    MASKED.get()
+}
+
 pub(crate) fn pend(_: Masked, _: Option<Task>) {
     PENDING.set(true);
-}
-
-/// Adds a task to the ready set before the kernel has been started.
-pub(crate) fn insert(m: Masked, task: Task) {
-    KERNEL.ready.insert(m, task);
-}
-
-/// Polls `to` and every more urgent coroutine on top of `from`. Returns when `from` is the most
-/// urgent.
-///
-/// # Safety
-/// Interrupts are masked.
-pub(crate) unsafe fn switch(from: Task, to: Task) {
-    // SAFETY: interrupts are masked, by this function's contract.
-    let m = unsafe { Masked::assume() };
-    assert!(MASKED.get() && !to.saved.exists(m));
-    from.saved.0.set(m, true);
-    let next = kernel::poll_above(m, to);
-    assert!(next.is(from), "the poll below is the next to go on");
-    from.saved.clear(m);
-}
-
-pub(crate) unsafe fn load(_: Task) -> ! {
-    unreachable!("the host has no threads");
-}
-
-pub(crate) fn stack_left(_: Masked, _: Task) -> usize {
-    unreachable!("the host has no threads");
-}
-
-pub(crate) fn set_up(_: Masked, _: Task, _: usize) {}
-
-pub(crate) unsafe fn become_idle(_: Masked, _: Task, _: usize, _: usize) -> ! {
-    unreachable!("tests are the idle task themselves");
 }

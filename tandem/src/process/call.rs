@@ -1,8 +1,9 @@
 //! The system calls behind `nothing` and `yield`, which are in `entry`.
 //!
-//! Each is a function of six numbers and the caller's frame. It begins and ends with interrupts
-//! masked, on the caller's kernel stack; those whose time has no small bound open them in between,
-//! and run as a thread of the kernel. A negative result says why a call was refused.
+//! Each is a function of the caller's frame and six numbers, which [`shim`] takes from the registers.
+//! It begins and ends with interrupts masked, on the caller's kernel stack; calls whose time has no
+//! small bound open them in between, and run as a thread of the kernel. A negative result says why a
+//! call was refused.
 
 use super::{
     coroutines,
@@ -13,10 +14,10 @@ use super::{
 };
 use crate::{
     arch::{self, Mask},
-    kernel::{self, KERNEL},
+    paths::tasks,
+    records::{KERNEL, Priority, TIMERS, Task, Timer},
     shared::Masked,
-    task::{Priority, Task},
-    time::{TIMERS, Timer, now},
+    time::now,
 };
 use core::mem::MaybeUninit;
 
@@ -45,7 +46,7 @@ pub(super) struct Answer {
 
 impl Answer {
     #[inline(always)]
-    fn of(result: usize) -> Self {
+    fn new(result: usize) -> Self {
         Self { result, next: None }
     }
 
@@ -64,40 +65,70 @@ pub(super) const TAKE: usize = 3;
 pub(super) const CALL: usize = 12;
 pub(super) const REPLY: usize = 13;
 
+/// The arguments of a call: `a0` to `a5`. Most calls read some of them.
+type Arguments = [usize; 6];
+
 type Function = extern "C" fn(usize, usize, usize, usize, usize, usize, Caller) -> Answer;
 
 /// A call as the entry makes it: the number is the eighth argument, which most do not read.
 pub(super) type Call =
     extern "C" fn(usize, usize, usize, usize, usize, usize, Caller, usize) -> Answer;
 
-/// The calls by number. The first two places are reached by numbers that are too large.
-pub(super) static CALLS: [Function; 25] = [
-    unknown,
-    unknown,
-    give,
-    take,
-    sleep,
-    spawn,
-    end,
-    reap,
-    kill,
-    create,
-    send,
-    receive,
-    call,
-    reply_and_receive,
-    print,
-    counts,
-    lock,
-    unlock,
-    open_page,
-    give_way,
-    listen,
-    bell,
-    ring,
-    bind,
-    device,
-];
+/// The function that the entry calls for a call.
+macro_rules! shim {
+    ($call:ident) => {{
+        extern "C" fn shim(
+            a: usize,
+            b: usize,
+            c: usize,
+            d: usize,
+            e: usize,
+            f: usize,
+            caller: Caller,
+        ) -> Answer {
+            $call(caller, [a, b, c, d, e, f])
+        }
+        shim
+    }};
+}
+
+/// Makes the table of the calls by number.
+macro_rules! calls {
+    ($($number:expr => $call:ident,)*) => {
+        /// The calls by number. The first two places are reached by numbers that are too large.
+        pub(super) static CALLS: [Function; 2 + [$($number),*].len()] = {
+            let mut calls: [Function; _] = [shim!(unknown); 2 + [$($number),*].len()];
+            $(calls[$number] = shim!($call);)*
+            calls
+        };
+    };
+}
+
+calls! {
+    2 => give,
+    TAKE => take,
+    4 => sleep,
+    5 => spawn,
+    6 => end,
+    7 => reap,
+    8 => kill,
+    9 => create,
+    10 => send,
+    11 => receive,
+    CALL => call,
+    REPLY => reply_and_receive,
+    14 => print,
+    15 => counts,
+    16 => lock,
+    17 => unlock,
+    18 => open_page,
+    19 => give_way,
+    20 => listen,
+    21 => bell,
+    22 => ring,
+    23 => bind,
+    24 => device,
+}
 
 /// The calls of a process with coroutines: each learns first what the process has published.
 pub(super) static PUBLISHING: [Call; CALLS.len()] = [publishing; CALLS.len()];
@@ -138,48 +169,24 @@ fn named(m: Masked, me: &Process, word: usize, kind: Kind) -> Option<&'static ob
     object::find(m, me.family(m), word, kind)
 }
 
-extern "C" fn unknown(
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: Caller,
-) -> Answer {
-    Answer::of(UNKNOWN)
+fn unknown(_: Caller, _: Arguments) -> Answer {
+    Answer::new(UNKNOWN)
 }
 
-extern "C" fn give(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn give(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let m = entered();
     let Some(object) = named(m, caller.process(), handle, Kind::Semaphore) else {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     };
     let next = object.give(m);
     Answer::after(caller, 0, next)
 }
 
-extern "C" fn take(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn take(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let m = entered();
     let me = caller.process();
     let Some(object) = named(m, me, handle, Kind::Semaphore) else {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     };
     let next = object.take(m, me);
     Answer::after(caller, 0, next)
@@ -188,15 +195,7 @@ extern "C" fn take(
 /// The latest time that a process can wait for: boards' alarms may count with a sign.
 const LATEST: u64 = 1 << 62;
 
-extern "C" fn sleep(
-    due: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: Caller,
-) -> Answer {
+fn sleep(_: Caller, [due, ..]: Arguments) -> Answer {
     let due = (due as u64).min(LATEST);
     open(entered(), || {
         if due <= now() {
@@ -207,12 +206,12 @@ extern "C" fn sleep(
         let timer = Timer::new(me.task());
         let m = TIMERS.set(m, mask, &timer, due);
         while timer.is_set(m) && !me.is_doomed(m) {
-            kernel::block(m, me.task());
+            tasks::block(m, me.task());
         }
         timer.cancel(m);
         arch::unmask(m);
     });
-    Answer::of(0)
+    Answer::new(0)
 }
 
 /// In the word with the priority: the process founds a family.
@@ -220,18 +219,10 @@ const APART: usize = 1 << 8;
 
 /// `a0` is the entry, `a1` and `a2` are the address and the length of bytes for the new process's
 /// stack, `a3` is the priority and [`APART`], `a4` and `a5` are the name.
-extern "C" fn spawn(
-    entry: usize,
-    address: usize,
-    length: usize,
-    order: usize,
-    first: usize,
-    second: usize,
-    caller: Caller,
-) -> Answer {
+fn spawn(caller: Caller, [entry, address, length, order, first, second]: Arguments) -> Answer {
     let priority = order & !APART;
     if priority > usize::from(Priority::HIGHEST.value()) || length > HANDED {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
     let plan = Plan {
@@ -243,7 +234,7 @@ extern "C" fn spawn(
     };
     if length == 0 {
         let handle = open(m, || process::spawn(me, &plan, &[]));
-        return Answer::of(handle.unwrap_or(FULL));
+        return Answer::new(handle.unwrap_or(FULL));
     }
     let space = me.space(m);
     let handle = open(m, || {
@@ -261,157 +252,85 @@ extern "C" fn spawn(
             .then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })?;
         Some(process::spawn(me, &plan, handed))
     });
-    Answer::of(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
+    Answer::new(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
 }
 
-extern "C" fn end(
-    status: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn end(caller: Caller, [status, ..]: Arguments) -> Answer {
     let me = caller.process();
     open(entered(), || process::end(me, Cause::Own(status & 0xffff_ffff)))
 }
 
-extern "C" fn reap(
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn reap(caller: Caller, _: Arguments) -> Answer {
     let Some((handle, status)) = process::reap(entered(), caller.process()) else {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     };
     caller.set(Frame::A1, status);
-    Answer::of(handle)
+    Answer::new(handle)
 }
 
-extern "C" fn kill(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn kill(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let killed = process::kill(entered(), caller.process(), handle);
-    Answer::of(if killed { 0 } else { NO_OBJECT })
+    Answer::new(if killed { 0 } else { NO_OBJECT })
 }
 
-extern "C" fn create(
-    kind: usize,
-    count: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn create(caller: Caller, [kind, count, ..]: Arguments) -> Answer {
     let kind = match kind {
         0 => Kind::Semaphore,
         1 => Kind::Channel,
         2 => Kind::Endpoint,
         3 => Kind::Mutex,
-        _ => return Answer::of(INVALID),
+        _ => return Answer::new(INVALID),
     };
-    let Ok(count) = u32::try_from(count) else { return Answer::of(INVALID) };
+    let Ok(count) = u32::try_from(count) else { return Answer::new(INVALID) };
     let (m, me) = (entered(), caller.process());
     if !process::admit_object(m, me) {
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     }
     let family = me.family(m);
     let Some(handle) = open(m, || object::create(family, kind, count)) else {
         process::dismiss_object(m, me);
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     };
-    Answer::of(handle.word())
+    Answer::new(handle.word())
 }
 
-extern "C" fn send(
-    handle: usize,
-    word: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn send(caller: Caller, [handle, word, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
-    let Ok(word) = u32::try_from(word) else { return Answer::of(INVALID) };
+    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::new(NO_OBJECT) };
+    let Ok(word) = u32::try_from(word) else { return Answer::new(INVALID) };
     let next = object.send(m, me, word);
     Answer::after(caller, 0, next)
 }
 
-extern "C" fn receive(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn receive(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::of(NO_OBJECT) };
+    let Some(object) = named(m, me, handle, Kind::Channel) else { return Answer::new(NO_OBJECT) };
     let (word, next) = object.receive(m, me);
     Answer::after(caller, word, next)
 }
 
-extern "C" fn call(
-    handle: usize,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn call(caller: Caller, [handle, a, b, c, d, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
     let next = object.call(m, me, [a, b, c, d]);
     Answer::after(caller, 0, next)
 }
 
-extern "C" fn reply_and_receive(
-    handle: usize,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn reply_and_receive(caller: Caller, [handle, a, b, c, d, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::of(NO_OBJECT) };
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
     match object.reply_and_receive(m, me, handle, [a, b, c, d]) {
         Ok(next) => Answer::after(caller, 0, next),
-        Err(()) => Answer::of(DEAD),
+        Err(()) => Answer::new(DEAD),
     }
 }
 
 /// The bytes that a call prints at most.
 const PRINTED: usize = 4096;
 
-extern "C" fn print(
-    address: usize,
-    length: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn print(caller: Caller, [address, length, ..]: Arguments) -> Answer {
     if length > PRINTED {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
     let (space, is_first) = (me.space(m), me.family(m) == FIRST);
@@ -428,188 +347,108 @@ extern "C" fn print(
         }
         whole
     });
-    Answer::of(if whole { 0 } else { INVALID })
+    Answer::new(if whole { 0 } else { INVALID })
 }
 
-extern "C" fn counts(
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn counts(caller: Caller, _: Arguments) -> Answer {
     let m = entered();
     caller.set(Frame::A1, caller.entries());
     caller.set(Frame::A1 + 1, process::ended_entries(m));
-    Answer::of(process::switches(m, KERNEL.current(m)))
+    Answer::new(process::switches(m, KERNEL.current(m)))
 }
 
-extern "C" fn lock(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn lock(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
-    object.lock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(caller, 0, next))
+    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::new(NO_OBJECT) };
+    object.lock(m, me).map_or(Answer::new(INVALID), |next| Answer::after(caller, 0, next))
 }
 
-extern "C" fn unlock(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn unlock(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::of(NO_OBJECT) };
-    object.unlock(m, me).map_or(Answer::of(INVALID), |next| Answer::after(caller, 0, next))
+    let Some(object) = named(m, me, handle, Kind::Mutex) else { return Answer::new(NO_OBJECT) };
+    object.unlock(m, me).map_or(Answer::new(INVALID), |next| Answer::after(caller, 0, next))
 }
 
-extern "C" fn open_page(
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn open_page(caller: Caller, _: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
     if caller.page() != 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let page = open(m, || coroutines::open(me));
-    Answer::of(page.unwrap_or(FULL))
+    Answer::new(page.unwrap_or(FULL))
 }
 
 /// `a0`: 1 to let equals run, too.
-extern "C" fn give_way(
-    yields: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn give_way(caller: Caller, [yields, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
     if caller.page() == 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let next = coroutines::give_way(m, me, yields == 1);
     Answer::after(caller, 0, next)
 }
 
-extern "C" fn listen(
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn listen(caller: Caller, _: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
     if caller.page() == 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let next = coroutines::listen(m, me);
     Answer::after(caller, 0, next)
 }
 
 /// `a0` is the bit of the inbox, `a1` the priority.
-extern "C" fn bell(
-    slot: usize,
-    priority: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn bell(caller: Caller, [slot, priority, ..]: Arguments) -> Answer {
     if slot >= coroutines::SLOTS || priority > usize::from(Priority::HIGHEST.value()) {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
     if caller.page() == 0 {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     if !process::admit_object(m, me) {
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     }
     let family = me.family(m);
     let Some(handle) = open(m, || object::create(family, Kind::Bell, 0)) else {
         process::dismiss_object(m, me);
-        return Answer::of(FULL);
+        return Answer::new(FULL);
     };
     let level = me.allowed(m, Priority::new(priority as u8).level());
     if let Some(object) = named(m, me, handle.word(), Kind::Bell) {
         object.hang(m, me, slot, level);
     }
-    Answer::of(handle.word())
+    Answer::new(handle.word())
 }
 
-extern "C" fn ring(
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn ring(caller: Caller, [handle, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    let Some(object) = named(m, me, handle, Kind::Bell) else { return Answer::of(NO_OBJECT) };
-    let Some((owner, slot, level)) = object.hung(m) else { return Answer::of(DEAD) };
+    let Some(object) = named(m, me, handle, Kind::Bell) else { return Answer::new(NO_OBJECT) };
+    let Some((owner, slot, level)) = object.hung(m) else { return Answer::new(DEAD) };
     let next = coroutines::ring(m, me, owner, slot, level);
     Answer::after(caller, 0, next)
 }
 
 /// `a0` is the line, `a1` a semaphore. For the first family.
-extern "C" fn bind(
-    number: usize,
-    handle: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn bind(caller: Caller, [number, handle, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
     if named(m, me, handle, Kind::Semaphore).is_none() {
-        return Answer::of(NO_OBJECT);
+        return Answer::new(NO_OBJECT);
     }
     let is_bound = me.family(m) == FIRST && line::bind(m, number, handle);
-    Answer::of(if is_bound { 0 } else { INVALID })
+    Answer::new(if is_bound { 0 } else { INVALID })
 }
 
 /// `a0` and `a1` are a request and its word for the program that started the first process, whose
 /// answer is in `a1` afterwards. For the first family.
-extern "C" fn device(
-    request: usize,
-    word: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    _: usize,
-    caller: Caller,
-) -> Answer {
+fn device(caller: Caller, [request, word, ..]: Arguments) -> Answer {
     let m = entered();
     if caller.process().family(m) != FIRST {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     }
     let Some(answer) = open(m, || process::device(request, word)) else {
-        return Answer::of(INVALID);
+        return Answer::new(INVALID);
     };
     caller.set(Frame::A1, answer);
-    Answer::of(0)
+    Answer::new(0)
 }

@@ -24,9 +24,9 @@ use super::{
     space,
 };
 use crate::{
-    kernel::KERNEL,
+    arch::masked,
+    records::{KERNEL, Level, Priority, Task},
     shared::Masked,
-    task::{Level, Priority, Task, masked},
 };
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -129,7 +129,7 @@ pub(super) fn raise(m: Masked, me: &'static Process) {
     }
 }
 
-/// As [`raise`], for the entry of an interrupt from a process that has a page.
+/// Does the work of [`raise`] for the entry of an interrupt from a process that has a page.
 pub(super) extern "C" fn publish() {
     // SAFETY: a trap masks interrupts, and the entry calls the function so.
     let m = unsafe { Masked::assume() };

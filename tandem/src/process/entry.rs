@@ -3,7 +3,7 @@
 //! # State
 //! While a process runs in user mode, `sscratch` is the address of its [`Frame`], the high end of
 //! its kernel stack; it is more than 1, by which the entries of interrupts distinguish a process
-//! from the kernel. In the kernel, `sscratch` and `tp` are as `arch` describes. A process is a
+//! from the kernel. In the kernel, `sscratch` and `tp` are as `context` describes. A process is a
 //! thread of the kernel whose context, when it is suspended in user mode, continues at one of the
 //! two routines here that return to user mode; so the ready set and the switch know no processes.
 //!
@@ -38,11 +38,9 @@ use super::{
     object::{Large, OBJECT_SHIFT, Object},
     process::{self, Process},
 };
-use crate::{
-    arch::offset::{CURRENT, SWITCHES},
-    kernel::{KERNEL, Kernel},
-    task::Header,
-    wait::Waiter,
+use crate::records::{
+    Header, KERNEL, Kernel, Waiter,
+    offset::{CURRENT, SWITCHES},
 };
 use core::{arch::global_asm, mem::offset_of, ptr::NonNull};
 
@@ -76,7 +74,7 @@ pub(super) struct Frame {
     pub(super) handle: usize,
     /// The endpoint that the process serves; before that, one without callers.
     pub(super) endpoint: &'static Large,
-    /// The table of calls: [`CALLS`](call::CALLS), or that of a process with coroutines.
+    /// The table of calls: [`CALLS`](call::CALLS), or the table of a process with coroutines.
     pub(super) table: *const call::Call,
     /// The page of the process's coroutines; 0 without one.
     pub(super) page: usize,
@@ -187,7 +185,7 @@ macro_rules! choose {
         j 30f"
     };
 }
-/// Builds that trace or slice time have none: their events are those of each step.
+/// Builds that trace or slice time have none: each step has events of its own.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
 macro_rules! choose {
     () => {

@@ -14,10 +14,10 @@
 //!
 //! # Modules
 //! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
-//! assembly at the border, `fast` that of four frequent calls, `space` makes address spaces and
-//! copies from them, `process` has the records and the end of a process, `object` what handles
-//! name, `line` interrupts of processes, `call` the system calls, `coroutines` the page by which coroutines of processes are under
-//! the same order.
+//! assembly at the border, `fast` the assembly of four frequent calls, `space` makes address spaces
+//! and copies from them, `process` has the records and the end of a process, `object` the objects
+//! that handles name, `line` interrupts of processes, `call` the system calls, `coroutines` the
+//! page by which coroutines of processes are under the same order.
 //!
 //! # Soundness
 //! - The kernel never follows an address of a process's. [`space`] translates it by the process's
@@ -70,7 +70,7 @@ pub use self::{
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod board {
     use super::{Ended, Memory, Program, process, space};
-    use crate::{task::StillAlive, thread::Me};
+    use crate::{me::Me, records::StillAlive};
 
     /// The parts that the program gives the kernel.
     pub trait Host {

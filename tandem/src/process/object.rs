@@ -18,11 +18,10 @@ use super::{
     process::{FAMILIES, MEMBERS_OBJECTS, Message, Process},
 };
 use crate::{
-    arch::Mask,
-    kernel::{self, KERNEL},
+    arch::{Mask, masked},
+    kernel,
+    records::{IDLE_LEVEL, KERNEL, Level, Task, WaitQueue},
     shared::{Masked, Shared},
-    task::{IDLE_LEVEL, Level, Task, masked},
-    wait::WaitQueue,
 };
 use core::mem::offset_of;
 
@@ -60,7 +59,7 @@ pub(super) struct Object {
     place: Place,
     /// The kind and the family; 0 without an object.
     tag: Shared<u16>,
-    /// Of a semaphore: its units. Of a channel: its words.
+    /// The units of a semaphore, or the words of a channel.
     count: Shared<u32>,
     /// The further parts of a channel, an endpoint or a mutex.
     large: Shared<Option<&'static Large>>,
@@ -84,7 +83,7 @@ impl Object {
 /// The further parts of a channel, an endpoint or a mutex.
 pub(super) struct Large {
     used: Shared<bool>,
-    /// Of a channel: the processes that wait for room, each with its word in its frame.
+    /// The processes that wait for room in a channel, each with its word in its frame.
     senders: WaitQueue,
     ring: [Shared<u32>; CAPACITY as usize],
     /// The place of the first word.
@@ -219,7 +218,7 @@ fn wake(m: Masked, process: &'static Process) -> Option<Task> {
 #[inline(always)]
 fn serve(m: Masked, queue: &WaitQueue) -> Option<&'static Process> {
     let first = queue.first(m)?;
-    queue.serve(m, first).map(Process::of)
+    queue.serve(m, first).map(Process::from_task)
 }
 
 impl Object {
@@ -227,7 +226,7 @@ impl Object {
         self.large.get(m).unwrap_or(&NO_ENDPOINT)
     }
 
-    /// Makes a new bell that of `owner`, for a bit of its inbox and a level.
+    /// Gives a new bell to `owner`, for a bit of its inbox and a level.
     pub(super) fn hang(&self, m: Masked, owner: &'static Process, slot: usize, level: Level) {
         self.count.set(m, level << 8 | slot as u32);
         self.large(m).server.set(m, Some(owner));
@@ -385,7 +384,7 @@ impl Object {
 
     /// Answers the call that `me` serves with `message`, if there is one, and receives or waits for
     /// the next. `Err` if the endpoint has another server. In `fast` for a server that has its own
-    /// priority, and for which nobody else waits. `handle` is that of the endpoint.
+    /// priority, and for which nobody else waits. `handle` is the endpoint's.
     pub(super) fn reply_and_receive(
         &'static self,
         m: Masked,

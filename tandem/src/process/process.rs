@@ -26,12 +26,13 @@ use super::{
     table::PAGE,
 };
 use crate::{
-    arch::{self, Mask},
-    kernel::{self, KERNEL},
+    arch::{self, Mask, masked},
+    kernel,
+    me::Me,
+    paths::tasks,
+    records::{Header, KERNEL, Level, Life, Priority, StillAlive, Task, WaitQueue, Waiter},
     shared::{Masked, Shared},
-    task::{Header, Level, Life, Priority, StillAlive, Task, masked},
-    thread::Me,
-    wait::{WaitQueue, Waiter},
+    thread,
 };
 use core::{
     cell::UnsafeCell,
@@ -238,7 +239,7 @@ impl Process {
     }
 
     /// The process of a task, which must be one.
-    pub(super) fn of(task: Task) -> &'static Self {
+    pub(super) fn from_task(task: Task) -> &'static Self {
         // SAFETY: callers pass the header of a process: a task that has called the kernel from user
         // mode. It is the first field of a record, which is static.
         unsafe { &*core::ptr::from_ref(task).cast::<Self>() }
@@ -274,7 +275,7 @@ impl Process {
         self.space.get(m).expect("a process has an address space")
     }
 
-    /// A level, or that of the family's highest priority if it is more urgent than that.
+    /// A level, or the level of the family's highest priority if the former is more urgent.
     pub(super) fn allowed(&self, m: Masked, level: Level) -> Level {
         level.max(MEMBERS_OF[usize::from(self.family.get(m))].cap.get(m))
     }
@@ -363,7 +364,7 @@ impl Process {
         self.settle_among(m, true);
     }
 
-    /// As [`settle`](Self::settle). `front`: in front of its equals at the new level.
+    /// Does the work of [`settle`](Self::settle). `front`: in front of its equals at the new level.
     pub(super) fn settle_among(&'static self, m: Masked, front: bool) {
         let mut next = Some(self);
         while let Some(process) = next {
@@ -429,7 +430,7 @@ impl Process {
 /// The calling process. Called by system calls only.
 #[inline(always)]
 pub(super) fn this(m: Masked) -> &'static Process {
-    Process::of(KERNEL.current(m))
+    Process::from_task(KERNEL.current(m))
 }
 
 /// The family of the first process.
@@ -651,7 +652,7 @@ fn begin((process, is_new): (&'static Process, bool), plan: &Plan, handed: &[u8]
     let stack = frame.addr();
     // SAFETY: the kernel stack is unused, and the continuation restores the frame at its high end.
     unsafe { process.header.saved.prepare_at(m, low, stack, (*frame).restore) };
-    kernel::launch(m, mask, process.task());
+    tasks::launch(m, mask, process.task());
     mask.restore();
 }
 
@@ -682,7 +683,7 @@ pub(super) fn reap(m: Masked, me: &'static Process) -> Option<(usize, usize)> {
     }
     while me.first_ended.get(m).is_none() && !me.is_doomed(m) {
         me.reaps.set(m, true);
-        kernel::block(m, me.task());
+        tasks::block(m, me.task());
     }
     me.reaps.set(m, false);
     let child = me.first_ended.get(m)?;
@@ -771,7 +772,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
             Cause::Fault { .. } => call::FAULTED,
         },
     );
-    // SAFETY: the frame is on this process's own kernel stack, above those of functions.
+    // SAFETY: the frame is on this process's own kernel stack, above the frames of functions.
     let entries = unsafe { (*me.frame(m)).entries };
     ALL.entries.set(m, ALL.entries.get(m) + entries);
     hand_to_parent(m, me);
@@ -780,7 +781,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
         ALL.first.set(m, Some(me.ended(cause)));
         ALL.first_ended.give();
     }
-    kernel::end_thread()
+    thread::end()
 }
 
 /// Has the other processes of a family end, whose founder ends. A step for each record, with

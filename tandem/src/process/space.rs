@@ -22,8 +22,8 @@
 use super::process::PROCESSES;
 use super::table::{self, ENTRIES, EXECUTE, GLOBAL, LARGE, PAGE, READ, USER, WRITE};
 use crate::{
+    arch::masked,
     shared::{Masked, Shared},
-    task::masked,
 };
 use core::{arch::asm, ops::Range};
 
@@ -154,7 +154,7 @@ pub(super) fn claim_page(m: Masked) -> Option<usize> {
     pages(m, PAGE)
 }
 
-/// Makes the kernel's tables and those of the program, and turns paging on. Returns the address of
+/// Makes the tables of the kernel and of the program, and turns paging on. Returns the address of
 /// the program's first instruction.
 ///
 /// # Panics
@@ -257,7 +257,7 @@ fn enter(root: usize) -> usize {
     found >> ASID & 0xffff
 }
 
-/// Whether each process has an ASID of its own.
+/// Returns whether each process has an ASID of its own.
 pub(super) fn has_asids(m: Masked) -> bool {
     PAGES.asids.get(m)
 }

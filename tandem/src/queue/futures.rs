@@ -6,11 +6,11 @@
 
 use super::{Put, Queue};
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     kernel,
-    task::masked,
-    wait::{Phase, Waiter, rouse},
-    waking::Sleeper,
+    paths::tasks,
+    records::{Sleeper, Waiter},
+    wait::{Phase, rouse},
 };
 use core::{
     mem::MaybeUninit,
@@ -206,7 +206,7 @@ impl<T, const N: usize> Future for Sent<'_, T, N> {
             // SAFETY: the message is initialized as long as `whole`, which is cleared below if it
             // has been moved.
             match unsafe { queue.put(m, this.message.as_ptr()) } {
-                Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+                Put::Wakes(task) => tasks::wake_and_preempt(m, mask, task),
                 Put::Calls(waiter) => Waiter::call(waiter.into(), m, mask),
                 Put::Stored => {}
                 Put::Full => {

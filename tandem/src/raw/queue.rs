@@ -12,11 +12,12 @@
 use crate::{
     arch::Mask,
     kernel::{self, assert_may_wait},
+    me::Me,
+    paths::tasks,
     queue::{Served, wait},
+    records::{Task, WaitQueue},
     shared::{Masked, Shared},
-    task::Task,
-    thread::Me,
-    wait::{WaitQueue, rouse},
+    wait::rouse,
 };
 
 /// A queue of messages of a size given at run time, first in, first out. Messages are copied as
@@ -134,7 +135,7 @@ impl Queue {
         // SAFETY: by this function's contract.
         let put = unsafe { self.put(m, message) };
         if let Put::Wakes(task) = put {
-            kernel::wake_and_preempt(m, mask, task);
+            tasks::wake_and_preempt(m, mask, task);
         }
         mask.restore();
         !matches!(put, Put::Full)
@@ -158,7 +159,7 @@ impl Queue {
                 let cargo = message.cast_mut().cast();
                 return wait(&self.senders, m, mask, cargo, due) != Served::No;
             }
-            Put::Wakes(task) => kernel::wake_and_preempt(m, mask, task),
+            Put::Wakes(task) => tasks::wake_and_preempt(m, mask, task),
             Put::Stored => {}
         }
         mask.restore();
@@ -229,7 +230,7 @@ unsafe fn copy(from: *const u8, to: *mut u8, size: usize) {
     }
 }
 
-/// As [`copy`]: words where all is aligned, otherwise bytes.
+/// Copies like [`copy`]: words where all is aligned, otherwise bytes.
 ///
 /// # Safety
 /// As for [`copy`].

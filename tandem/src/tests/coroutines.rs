@@ -2,8 +2,11 @@
 
 use super::{NOW, Random, rounds};
 use crate::{
-    Ceiling, Coroutine, Event, Priority, Queue, Semaphore, arch, delay_until,
-    kernel::{self, KERNEL, masked},
+    Ceiling, Coroutine, Event, Priority, Queue, Semaphore,
+    arch::{self, masked},
+    delay_until,
+    records::KERNEL,
+    tests::begin_test,
     time, yield_now,
 };
 use std::{
@@ -106,7 +109,7 @@ async fn work(world: &'static World, seed: u64, listener: bool) {
 fn random_work_under_random_interrupts() {
     for seed in 0..rounds(60) as u64 {
         NOW.set(0);
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         let world = leak(World {
             given: Semaphore::new(0),
             gives: AtomicU32::new(0),
@@ -185,7 +188,7 @@ async fn waker() -> Waker {
 
 #[test]
 fn a_waker_may_outlive_its_coroutine_and_wake_the_next() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (kept, polls) = (Rc::new(Cell::new(None)), leak(AtomicU32::new(0)));
     struct Local<T>(T);
     // SAFETY: this test has one thread.
@@ -224,7 +227,7 @@ fn a_waker_may_outlive_its_coroutine_and_wake_the_next() {
 
 #[test]
 fn a_thousand_coroutines() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let count = if cfg!(miri) { 50 } else { 1000 };
     let (semaphore, done) = (leak(Semaphore::new(0)), leak(AtomicU32::new(0)));
     for i in 0..count {
@@ -251,7 +254,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> impl Future<Output = Poll<F::Out
 
 #[test]
 fn flags_handed_to_a_future_that_is_dropped_go_back() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (event, coroutine) = (leak(Event::new()), leak(Coroutine::<512>::new()));
     let body = async {
         let mut first = std::pin::pin!(Some(event.signalled()));
@@ -274,7 +277,7 @@ fn flags_handed_to_a_future_that_is_dropped_go_back() {
 /// Flags of an earlier wait do not end a later one, and the listener leaves the event.
 #[test]
 fn an_event_s_future_may_be_polled_after_its_end() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (event, coroutine) = (leak(Event::new()), leak(Coroutine::<512>::new()));
     let body = async {
         {
@@ -298,7 +301,7 @@ fn an_event_s_future_may_be_polled_after_its_end() {
 /// its storage is being made.
 #[test]
 fn a_late_waker_does_not_reach_a_coroutine_that_is_being_made() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (coroutine, polls) = (leak(Coroutine::<256>::new()), leak(AtomicU32::new(0)));
     let kept = leak(std::sync::Mutex::new(None::<Waker>));
     let first = async {
@@ -325,7 +328,7 @@ fn a_late_waker_does_not_reach_a_coroutine_that_is_being_made() {
 
 #[test]
 fn calls_before_the_kernel_starts() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     static CEILING: Ceiling<u32> = Ceiling::new(Priority::new(3), 0);
     masked(|m| KERNEL.stop(m));
     CEILING.with(|value| *value += 1);
@@ -337,7 +340,7 @@ fn calls_before_the_kernel_starts() {
 
 #[test]
 fn wakes_before_a_poll_are_one() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (polls, kept) = (leak(AtomicU32::new(0)), leak(std::sync::Mutex::new(None::<Waker>)));
     let (low, high) = (leak(Coroutine::<256>::new()), leak(Coroutine::<256>::new()));
     let body = std::future::poll_fn(|context| {

@@ -3,7 +3,8 @@
 
 use super::{NOW, tick};
 use crate::{
-    Ceiling, Coroutine, Event, Info, Priority, Queue, Semaphore, StillAlive, delay_until, kernel,
+    Ceiling, Coroutine, Event, Info, Priority, Queue, Semaphore, StillAlive, delay_until,
+    tests::begin_test,
 };
 use std::{
     future::Future,
@@ -74,7 +75,7 @@ impl Drop for Drops {
 
 /// Ends a wait whose waker drops it: the only other owner of the waker.
 fn ends_itself(wait: Wait, end: impl FnOnce()) {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let waits = waits([wait]);
     begin(&waits, 0, &Drops::waker(&waits, 0));
     end();
@@ -96,7 +97,7 @@ fn a_waker_drops_its_own_wait() {
 /// The sender that is admitted drops the receiver that is promised a message in the same window.
 #[test]
 fn a_waker_drops_the_other_wait_of_its_window() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let queue: &'static Queue<u32, 1> = leak(Queue::new());
     let receive = || -> Wait { Box::pin(async { _ = queue.received().await }) };
     let waits = waits([receive(), Box::pin(async { queue.sent(2).await }), receive()]);
@@ -125,7 +126,7 @@ fn ended(task: Info) -> Wait {
 #[test]
 fn a_waker_drops_another_wait_for_an_end() {
     for dropped in [1, 2] {
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         let signal = leak(Event::new());
         let task = ends_with(signal).info();
         let waits = waits([ended(task), ended(task), ended(task)]);
@@ -140,7 +141,7 @@ fn a_waker_drops_another_wait_for_an_end() {
 /// Waits for other ends stay, when the last of them is dropped by the first that is served.
 #[test]
 fn a_waker_drops_the_last_wait_for_another_end() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (signal, other) = (leak(Event::new()), leak(Event::new()));
     let (task, stays) = (ends_with(signal).info(), ends_with(other).info());
     let waits = waits([ended(task), ended(stays), ended(stays)]);
@@ -179,7 +180,7 @@ impl Future for Once {
 
 #[test]
 fn a_waker_uses_a_ceiling_where_a_task_ends() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (polls, kept) = (leak(AtomicU32::new(0)), leak(Mutex::new(None)));
     let task = leak(Coroutine::<128>::new());
     task.spawn(Priority::new(3), "ends", Once(polls, kept)).unwrap();
@@ -195,7 +196,7 @@ fn a_waker_uses_a_ceiling_where_a_task_ends() {
 
 #[test]
 fn a_waker_spawns_where_a_task_ends() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let signal = leak(Event::new());
     let task = ends_with(signal);
     let outcome = leak(Mutex::new(None));
@@ -216,7 +217,7 @@ fn a_waker_spawns_where_a_task_ends() {
 #[cfg(feature = "embassy-time")]
 #[test]
 fn two_tasks_set_timers_with_one_waker() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     NOW.set(0);
     let (kept, polls) = (leak(Mutex::new(None::<Waker>)), leak(AtomicU32::new(0)));
     let until = |due| {

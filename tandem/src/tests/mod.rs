@@ -12,8 +12,9 @@ mod wakers;
 
 use crate::{
     arch::{self, Mask},
+    context, kernel,
+    records::{Header, Level, Priority, TIMERS, Task},
     shared::Masked,
-    task::{Header, Level, Priority, Task},
     time::{self, Driver},
 };
 use std::cell::Cell;
@@ -104,3 +105,21 @@ impl Driver for Clock {
 }
 
 crate::drive_time_with!(Clock);
+
+/// Makes the calling test the idle task of the kernel, and excludes other tests until the guard is
+/// dropped.
+pub(crate) fn begin_test() -> std::sync::MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    reset();
+    turn
+}
+
+/// Forgets all tasks and timers.
+pub(crate) fn reset() {
+    arch::reset(context::catch_up);
+    let (mask, m) = Mask::set();
+    TIMERS.reset(m);
+    kernel::reset(m);
+    mask.restore();
+}

@@ -2,7 +2,10 @@
 
 use super::{NOW, proof};
 use crate::{
-    AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore, arch, kernel, kernel::KERNEL,
+    AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore,
+    arch::{self, masked},
+    records::KERNEL,
+    tests::{begin_test, reset},
     time,
 };
 use std::{
@@ -28,7 +31,7 @@ fn spawn<F: Future<Output = ()> + Send + 'static>(future: F) -> &'static Corouti
 /// is not accused of having locked it.
 #[test]
 fn a_handler_that_locks_is_not_the_task_that_it_interrupts() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let mutex = leak(AsyncMutex::new(0));
     let locks = leak(AtomicBool::new(false));
     let mut guard = None;
@@ -39,12 +42,12 @@ fn a_handler_that_locks_is_not_the_task_that_it_interrupts() {
     })));
     let task = spawn(async {
         locks.store(true, Relaxed);
-        kernel::masked(|_| ());
+        masked(|_| ());
         *mutex.lock().await += 1;
     });
     assert!(task.info().is_alive() && mutex.try_lock().is_none());
     locks.store(false, Relaxed);
-    kernel::masked(|_| ());
+    masked(|_| ());
     assert!(!task.info().is_alive());
     arch::set_handler(None);
     assert_eq!(mutex.try_lock().map(|value| *value), Some(1));
@@ -55,7 +58,7 @@ fn a_handler_that_locks_is_not_the_task_that_it_interrupts() {
 #[test]
 #[should_panic(expected = "task idle: locks an AsyncMutex that it has locked")]
 fn a_task_that_locks_twice_is_reported() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let mutex = AsyncMutex::new(());
     let _first = mutex.try_lock();
     let _ = pin!(mutex.lock()).poll(&mut Context::from_waker(Waker::noop()));
@@ -70,7 +73,7 @@ static PERIODIC: Callback = Callback::new(&TIMERS, || _ = CALLS.fetch_add(1, Rel
 #[test]
 fn timers_are_run_by_another_task_once_a_future_is_dropped() {
     static STOPPED: Semaphore = Semaphore::new(0);
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     NOW.set(0);
     let advance = |to| {
         while NOW.get() < to {
@@ -99,7 +102,7 @@ fn timers_are_run_by_another_task_once_a_future_is_dropped() {
 
 #[test]
 fn only_a_task_that_has_been_spawned_has_a_priority() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let coroutine = leak(Coroutine::<2048>::new());
     let info = coroutine.info();
     assert_eq!((info.name(), info.priority(), info.is_alive()), ("idle", None, false));
@@ -112,12 +115,12 @@ fn only_a_task_that_has_been_spawned_has_a_priority() {
     idle.0.set_level(proof(), 0);
     KERNEL.stop(proof());
     assert_eq!((crate::current(), idle.priority()), (idle, None));
-    kernel::reset();
+    reset();
 }
 
 #[test]
 fn handles_of_one_task_are_equal_and_show_its_name() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (one, other) = (spawn(async {}), spawn(async {}));
     assert_eq!(one.info(), one.info());
     assert_ne!(one.info(), other.info());
@@ -146,6 +149,6 @@ fn a_priority_that_is_too_high_is_reported_at_its_caller() {
 #[test]
 #[should_panic(expected = "task idle: a time slice is at least one tick")]
 fn a_time_slice_without_a_length_is_reported() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     crate::set_time_slice(0);
 }

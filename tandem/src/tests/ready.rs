@@ -1,8 +1,5 @@
 use super::{Random, proof, rounds, steps, task};
-use crate::{
-    ready::Ready,
-    task::{Level, Task},
-};
+use crate::records::{Level, Ready, Task};
 use std::collections::VecDeque;
 
 /// A simple model of the ready set: one queue for each level.

@@ -4,7 +4,11 @@
 use super::{NOW, Random, rounds, steps};
 use crate::{
     AsyncMutex, Callback, Callbacks, Coroutine, Group, MessageBuffer, Priority, Signal, Stream,
-    Want, Watch, arch, delay_until, kernel, time, yield_now,
+    Want, Watch,
+    arch::{self, masked},
+    delay_until,
+    tests::begin_test,
+    time, yield_now,
 };
 use std::{
     cell::RefCell,
@@ -27,7 +31,7 @@ fn spawn<F: Future<Output = ()> + Send + 'static>(
 
 #[test]
 fn a_group_serves_any_and_all_and_keeps_flags_that_are_not_taken() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (group, log) = (leak(Group::new()), leak(std::sync::Mutex::new(Vec::new())));
     for (name, want) in [
         ("any", Want::any(3)),
@@ -62,7 +66,7 @@ fn a_group_serves_any_and_all_and_keeps_flags_that_are_not_taken() {
 fn flags_taken_are_neither_lost_nor_doubled() {
     for seed in 0..rounds(40) as u64 {
         NOW.set(0);
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         let group = leak(Group::new());
         let (set, taken) = (leak(AtomicU32::new(0)), leak(AtomicU32::new(0)));
         let random = Rc::new(RefCell::new(Random::new(seed)));
@@ -133,7 +137,7 @@ async fn first<A: Future, B: Future>(a: A, b: B) -> Option<A::Output> {
 
 #[test]
 fn a_watch_shows_every_receiver_the_latest_value() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let watch = leak(Watch::new(7));
     let seen = leak([const { std::sync::Mutex::new(Vec::new()) }; 3]);
     for (priority, seen) in seen.iter().enumerate() {
@@ -156,7 +160,7 @@ fn a_watch_shows_every_receiver_the_latest_value() {
 
 #[test]
 fn a_signal_keeps_the_latest_value() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (signal, seen) = (leak(Signal::new()), leak(std::sync::Mutex::new(Vec::new())));
     signal.signal(Box::new(1));
     signal.signal(Box::new(2));
@@ -184,7 +188,7 @@ fn streams_and_buffers_keep_every_byte() {
 
     fn run<const N: usize>(seed: u64) {
         NOW.set(0);
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         let (stream, buffer) = (leak(Stream::<N>::new()), leak(MessageBuffer::<N>::new()));
         let (written, read) = (leak(AtomicU32::new(0)), leak(AtomicU32::new(0)));
         let mut random = Random::new(seed);
@@ -220,7 +224,7 @@ fn streams_and_buffers_keep_every_byte() {
             }
         });
         while reader.info().is_alive() {
-            kernel::masked(|_| ());
+            masked(|_| ());
         }
         assert!(!sender.info().is_alive() && !receiver.info().is_alive());
         assert!(buffer.try_receive(&mut []).unwrap().is_none());
@@ -237,7 +241,7 @@ fn streams_and_buffers_keep_every_byte() {
 #[test]
 #[should_panic(expected = "one task or handler at a time may write to a stream")]
 fn a_second_writer_is_reported() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let stream = leak(Stream::<64>::new());
     arch::set_handler(Some(Box::new(|| _ = stream.try_write(&[1]))));
     stream.try_write(&[2]);
@@ -246,7 +250,7 @@ fn a_second_writer_is_reported() {
 #[test]
 fn a_message_that_is_too_long_for_the_receiver_stays() {
     let buffer = MessageBuffer::<32>::new();
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     assert_eq!(buffer.try_send(b"message"), Ok(true));
     assert!(buffer.try_send(&[0; 29]).is_err());
     assert_eq!(buffer.try_send(&[0; 28]), Ok(false));
@@ -269,7 +273,7 @@ static RESTARTS: Callback = Callback::new(&TIMERS, || {
 
 #[test]
 fn timers_call_their_functions() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     NOW.set(0);
     let calls = || CALLS.each_ref().map(|calls| calls.load(Relaxed));
     let advance = |to: u64| {
@@ -302,7 +306,7 @@ fn timers_call_their_functions() {
 fn an_async_mutex_is_held_across_awaits_by_one_task() {
     for seed in 0..rounds(20) as u64 {
         NOW.set(0);
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         let mutex = leak(AsyncMutex::new((0, false)));
         arch::set_handler(Some(Box::new(|| {
             NOW.set(NOW.get() + 1);
@@ -327,7 +331,7 @@ fn an_async_mutex_is_held_across_awaits_by_one_task() {
             .collect();
         let have_ended = || tasks.iter().all(|task| !task.info().is_alive());
         for _ in 0..steps(60_000) {
-            kernel::masked(|_| ());
+            masked(|_| ());
             // Miri takes 20 ms for a handler that finds nothing to do.
             if cfg!(miri) && have_ended() {
                 break;

@@ -1,10 +1,10 @@
 use super::{ARMED, NOW, Random, on_both_kinds_of_processor, rounds, steps, tick};
 use crate::{
     Coroutine, Priority,
-    arch::{self, Mask},
-    delay_until, kernel,
-    task::Task,
-    time::{TIMERS, Timer},
+    arch::{self, Mask, masked},
+    delay_until,
+    records::{TIMERS, Task, Timer},
+    tests::{begin_test, reset},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -31,7 +31,7 @@ fn set(timer: &(&'static Timer, Cell<Option<u64>>), due: u64) {
 }
 
 fn cancel(timer: &(&'static Timer, Cell<Option<u64>>)) {
-    kernel::masked(|m| timer.0.cancel(m));
+    masked(|m| timer.0.cancel(m));
     timer.1.set(None);
 }
 
@@ -59,7 +59,7 @@ fn timers_expire_at_their_times() {
 
 fn expire_at_their_times() {
     for seed in 0..rounds(100) as u64 {
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         NOW.set(0);
         let random = Rc::new(RefCell::new(Random::new(seed)));
         let timers = timers(COUNT);
@@ -99,7 +99,7 @@ fn expire_at_their_times() {
         arch::set_handler(None);
         tick();
         assert_expired(&timers);
-        while let Some(due) = kernel::masked(|m| TIMERS.check(m)) {
+        while let Some(due) = masked(|m| TIMERS.check(m)) {
             NOW.set(due);
             tick();
             assert_expired(&timers);
@@ -115,7 +115,7 @@ fn filing_ends_whatever_happens_in_its_windows() {
 
 fn filing_ends() {
     const FILED: u64 = if cfg!(miri) { 8 } else { 40 };
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     NOW.set(0);
     let timers = timers(FILED as usize + 2);
     for (timer, due) in timers.iter().zip(1024..) {
@@ -136,13 +136,13 @@ fn filing_ends() {
     assert_expired(&timers);
     // The head of a slot is cancelled: the others are filed before the next alarm is set.
     NOW.set(0);
-    kernel::reset();
+    reset();
     let timers = self::timers(4);
     for (timer, due) in timers.iter().zip([520, 515, 700, 600]) {
         set(timer, due);
     }
     cancel(&timers[1]);
-    assert_eq!((kernel::masked(|m| TIMERS.check(m)), ARMED.get()), (Some(520), 515));
+    assert_eq!((masked(|m| TIMERS.check(m)), ARMED.get()), (Some(520), 515));
     NOW.set(515);
     tick();
     assert_expired(&timers);
@@ -157,14 +157,14 @@ fn count_steps() -> Rc<Cell<u64>> {
     steps
 }
 
-/// Waits whose time limits do not come, one after the other, beside many sleepers: those of the
-/// limits' slot are not filed anew each time.
+/// Waits whose time limits do not come, one after the other, beside many sleepers: the sleepers in
+/// the limits' slot are not filed anew each time.
 #[test]
 fn cancelled_limits_file_the_sleepers_seldom() {
     on_both_kinds_of_processor(|| {
         const SLEEPERS: u64 = if cfg!(miri) { 5 } else { 40 };
         const WAITS: u64 = if cfg!(miri) { 200 } else { 4000 };
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         // In one slot with the sleepers, since the base is 0.
         NOW.set(1 << 20);
         let timers = timers(SLEEPERS as usize + 1);
@@ -196,7 +196,7 @@ fn cancelled_limits_file_the_sleepers_seldom() {
 #[test]
 fn a_near_timer_does_not_wait_for_others_to_be_filed() {
     on_both_kinds_of_processor(|| {
-        let _turn = kernel::begin_test();
+        let _turn = begin_test();
         NOW.set(0);
         let timers = timers(42);
         for (timer, due) in timers.iter().zip(1024..) {
@@ -225,7 +225,7 @@ fn wake_in_order() {
     thread_local! {
         static WOKEN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     }
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     NOW.set(3);
     let dues = [77, 70, 99, 70, 70, 77, 3, 99, 64, 70, 127, 1 << 40, 77];
     for (id, due) in dues.iter().copied().enumerate() {

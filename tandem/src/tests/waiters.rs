@@ -1,8 +1,5 @@
 use super::{Random, proof, rounds, steps, task};
-use crate::{
-    task::Level,
-    wait::{WaitQueue, Waiter},
-};
+use crate::records::{Level, WaitQueue, Waiter};
 
 /// Waiters of one queue are served the most urgent first, equals in the order of arrival.
 #[test]

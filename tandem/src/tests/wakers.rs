@@ -2,8 +2,10 @@
 
 use super::{ARMED, NOW};
 use crate::{
-    Coroutine, Event, Priority, Semaphore, TimedOut, arch, delay_until,
-    kernel::{self, masked},
+    Coroutine, Event, Priority, Semaphore, TimedOut,
+    arch::{self, masked},
+    delay_until,
+    tests::begin_test,
     time,
 };
 use std::{
@@ -34,7 +36,7 @@ impl<T> Local<T> {
 
 #[test]
 fn a_handler_and_another_task_may_wake() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let kept = leak(Local(RefCell::new(None::<Waker>)));
     let (coroutine, polls) = (leak(Coroutine::<128>::new()), leak(AtomicU32::new(0)));
     let body = poll_fn(|context| {
@@ -79,7 +81,7 @@ fn a_handler_and_another_task_may_wake() {
 
 #[test]
 fn who_gives_up_in_a_queue_holds_up_nobody() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     let (semaphore, give_up) = (leak(Semaphore::new(0)), leak(Event::new()));
     let order = leak(Local(RefCell::new(Vec::new())));
     for (i, priority) in [3, 3, 3, 5, 5, 1].into_iter().enumerate() {
@@ -131,7 +133,7 @@ fn who_gives_up_in_a_queue_holds_up_nobody() {
 /// is reported.
 #[test]
 fn a_time_limit_races_with_a_wake_up() {
-    let _turn = kernel::begin_test();
+    let _turn = begin_test();
     for (expires_first, given) in [(false, true), (true, true), (true, false)] {
         NOW.set(1000);
         let semaphore = leak(Semaphore::new(0));

@@ -51,6 +51,19 @@ pub enum Refused {
     Unknown,
 }
 
+/// `ecall` with these operands of `asm!`. The kernel preserves `s0`, `s1`, `sp` and `tp`; all others
+/// are declared as changed. (`gp` is not used by programs.) It writes no memory of the process's.
+macro_rules! ecall {
+    ($($operand:tt)*) => {
+        asm!(
+            "ecall", $($operand)*
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
+            clobber_abi("C"), options(nostack),
+        )
+    };
+}
+
 /// Calls the kernel with any numbers. Returns `a0` to `a5`.
 ///
 /// # Safety
@@ -58,16 +71,11 @@ pub enum Refused {
 #[inline(always)]
 pub unsafe fn raw(number: usize, arguments: [usize; 6]) -> [usize; 6] {
     let [mut a, mut b, mut c, mut d, mut e, mut f] = arguments;
-    // SAFETY: the kernel preserves `s0`, `s1`, `sp` and `tp`; all others are declared as changed.
-    // (`gp` is not used by programs.) It writes no memory of the process's.
+    // SAFETY: `ecall!` declares all that the kernel changes.
     unsafe {
-        asm!(
-            "ecall",
+        ecall!(
             inlateout("a0") a, inlateout("a1") b, inlateout("a2") c, inlateout("a3") d,
             inlateout("a4") e, inlateout("a5") f, inlateout("a7") number => _,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
-            clobber_abi("C"), options(nostack),
         );
     }
     [a, b, c, d, e, f]
@@ -89,12 +97,9 @@ pub(crate) fn call_one(number: usize, argument: usize) -> usize {
     let result;
     // SAFETY: as in `call`.
     unsafe {
-        asm!(
-            "ecall", inlateout("a0") argument => result, inlateout("a7") number => _,
+        ecall!(
+            inlateout("a0") argument => result, inlateout("a7") number => _,
             lateout("a1") _, lateout("a2") _, lateout("a3") _, lateout("a4") _, lateout("a5") _,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
-            clobber_abi("C"), options(nostack),
         );
     }
     result
@@ -107,13 +112,10 @@ fn exchange(number: usize, endpoint: usize, message: Message) -> Result<Message,
     let result: usize;
     // SAFETY: as in `call`.
     unsafe {
-        asm!(
-            "ecall", inlateout("a0") endpoint => result,
+        ecall!(
+            inlateout("a0") endpoint => result,
             inlateout("a1") a, inlateout("a2") b, inlateout("a3") c, inlateout("a4") d,
             lateout("a5") _, inlateout("a7") number => _,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
-            clobber_abi("C"), options(nostack),
         );
     }
     if result == 0 { Ok([a, b, c, d]) } else { Err(refused(result)) }
@@ -156,11 +158,8 @@ pub fn nothing() {
 pub fn yield_now() {
     // SAFETY: as in `raw`.
     unsafe {
-        asm!(
-            "ecall", inlateout("a7") YIELD => _,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _, out("s10") _, out("s11") _,
-            clobber_abi("C"), options(nostack),
+        ecall!(
+            inlateout("a7") YIELD => _,
         );
     }
 }
@@ -321,7 +320,7 @@ pub struct Child(pub usize);
 /// The family of a process that is spawned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// That of the caller.
+    /// The caller's family.
     Same,
     /// A family of its own: without an arena, with at most 8 processes and 16 objects, none of them
     /// more urgent than its founder. For callers of the first family.

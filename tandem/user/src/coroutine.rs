@@ -118,7 +118,7 @@ impl<F: Future<Output = ()>> Coroutine<F> {
 }
 
 /// # Safety
-/// The header is that of a pinned `Coroutine<F>` that has not come to its end and is not being
+/// The header belongs to a pinned `Coroutine<F>` that has not come to its end and is not being
 /// polled.
 unsafe fn poll<F: Future<Output = ()>>(header: NonNull<Header>, context: &mut Context<'_>) {
     // SAFETY: the header is the first field of the coroutine, from whose address it was made. The

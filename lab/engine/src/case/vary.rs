@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use anyhow::{Error, Result, anyhow};
-use chronoscope_suite::{VARY, vary::Random};
+use chronoscope_suite::{VARY, random::Random};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use chronoscope_base::toml_text::word;

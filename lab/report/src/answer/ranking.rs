@@ -72,7 +72,7 @@ pub struct Cell {
 pub enum Place {
     /// No other cell is as good.
     Best,
-    /// As good as the best of the others.
+    /// Equal to the best of the others.
     Equal,
     /// Another cell is better.
     Behind,

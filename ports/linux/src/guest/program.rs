@@ -16,8 +16,9 @@ use crate::{load::Load, settings::Settings};
 /// # Errors
 /// A message with the last line of the program's standard error.
 pub fn run(request: &str, command: &str) -> io::Result<Vec<u8>> {
-    let settings =
-        Request::parse(request).and_then(|request| Settings::of(&request)).map_err(refused)?;
+    let settings = Request::parse(request)
+        .and_then(|request| Settings::from_request(&request))
+        .map_err(refused)?;
     let load = Load::start(settings.load).map_err(refused)?;
     let mut words = command.split(' ');
     let name = words.next().unwrap_or_default();

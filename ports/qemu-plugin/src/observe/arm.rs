@@ -102,7 +102,7 @@ pub struct About {
 
 impl About {
     /// Describes a block in translation.
-    pub fn of(processor: &Processor, block: Block) -> Self {
+    pub fn new(processor: &Processor, block: Block) -> Self {
         let in_handler = running(processor) != 0;
         let is_vector = in_handler && exceptions::is_vector(processor, block.address());
         Self { in_handler, is_vector }

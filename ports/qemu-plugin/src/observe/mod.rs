@@ -100,7 +100,7 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     let block = unsafe { Block::new(block) };
     let about = match observer.family {
         Family::Arm(_) => {
-            let about = About::of(processor, block);
+            let about = About::new(processor, block);
             block.on_execution(on_arm_block, about.packed());
             Some(about)
         }

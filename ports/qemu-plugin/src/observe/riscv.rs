@@ -163,8 +163,8 @@ impl Entered {
     }
 }
 
-/// Returns a number if a block at `address` is a handler: that of the register's value, or one of
-/// the table behind it in vectored mode. The number is the entry's in the table.
+/// Returns a number if a block at `address` is a handler: the register's value, or one of the table
+/// behind it in vectored mode. The number is the entry's in the table.
 fn enters(handler: u64, address: u64) -> Option<u64> {
     // The architecture's own causes.
     const VECTORS: u64 = 16;

@@ -7,7 +7,7 @@
 //!
 //! - **Evidence**: each task took turns. In ten more rounds the handler gives a semaphore, as without
 //!   tasks. A handler that is exempt does not: in place of that, at least one interrupt came while the
-//!   kernel masked those of other levels.
+//!   kernel masked interrupts of other levels.
 //!
 //! Apart from the experiment without tasks, whose code between two samples is part of its bytes.
 
@@ -43,7 +43,7 @@ struct Loaded<K: Interrupts> {
     /// Given by the handler after the measured rounds, and by the interrupted task at its end.
     given: K::Semaphore,
     is_exempt: bool,
-    /// The interrupts that came while the kernel masked those of other levels.
+    /// The interrupts that came while the kernel masked interrupts of other levels.
     amid: AtomicU32,
 }
 

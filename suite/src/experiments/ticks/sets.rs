@@ -10,8 +10,8 @@
 //! - **End**: the mark of the second process's last coroutine, once all N have had a turn.
 //! - **Control**: the same with the two coroutines of the marks alone, in two processes before.
 //! - **Evidence**: each task had one turn a run; by the kernel's count, between the number of
-//!   measured runs and that of all runs, there were 2 switches a run with `batched`, and one a turn
-//!   with `alternate`.
+//!   measured runs and the number of all runs, there were 2 switches a run with `batched`, and one
+//!   a turn with `alternate`.
 
 use core::{
     pin::Pin,

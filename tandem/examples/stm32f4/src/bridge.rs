@@ -21,7 +21,7 @@ pub const NO_ACKNOWLEDGE: u8 = 0xf1;
 /// The time for an answer, in milliseconds: more than 255 bytes take.
 const LIMIT: u32 = 400;
 
-/// The bus. Its waits are those of the [`Port`]: for an interrupt, by the kernel.
+/// The bus. It waits as the [`Port`] does: for an interrupt, by the kernel.
 pub struct Bridge {
     port: Port,
 }

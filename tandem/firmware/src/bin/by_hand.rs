@@ -532,7 +532,7 @@ extern "C" fn delay(due: u64) {
 /// The bytes of the registers s16 to s31.
 const FPU: usize = 64;
 
-/// Blocks the thread until a time that is before that of all timers, and less than the longest alarm
+/// Blocks the thread until a time that is before all timers' times, and less than the longest alarm
 /// ahead. Its timer is below the context that it stores. In other cases the kernel's.
 ///
 /// # Safety

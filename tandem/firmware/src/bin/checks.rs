@@ -191,8 +191,8 @@ fn critical_sections(me: &tandem::Me) {
 /// interrupt, which then must have no effect.
 fn masked_by_hand(me: &tandem::Me) {
     const ROUNDS: u32 = 10;
-    /// An atomic of `core`: those of `portable-atomic` use critical sections, whose end would make
-    /// the switch.
+    /// An atomic of `core`: the ones of `portable-atomic` use critical sections, whose end would
+    /// make the switch.
     static RAN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
     static ANSWER: Semaphore = Semaphore::new(0);
     static ASKED: Semaphore = Semaphore::new(0);

@@ -72,9 +72,9 @@ fn wait_behind(me: &Me, links: usize, work: u32) -> (u32, u32) {
     (RAN.load(Relaxed).wrapping_sub(start), waited)
 }
 
-/// Owner 1 waits for the mutex of owner 0, which waits for `GO`. The urgent thread wants that of
-/// owner 1, and becomes ready when owner 1 has made `steps` steps towards its wait. Whatever it
-/// interrupts, owner 0 inherits its priority.
+/// Owner 1 waits for the mutex of owner 0, which waits for `GO`. The urgent thread wants the
+/// mutex of owner 1, and becomes ready when owner 1 has made `steps` steps towards its wait.
+/// Whatever it interrupts, owner 0 inherits its priority.
 fn inherits_after(me: &Me, steps: usize) {
     let own_first = OWNERS[0].spawn(Priority::new(0), "owner", move |me| own(me, 0));
     me.delay_until(time::now() + nanoseconds(10_000));

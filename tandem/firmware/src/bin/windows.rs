@@ -57,7 +57,7 @@ static USES: AtomicU32 = AtomicU32::new(0);
 
 struct Scenario {
     name: &'static str,
-    /// What happens at the alarm.
+    /// The action at the alarm.
     act: fn(),
     /// The call, with the time of the alarm. Checks its result, and that nothing is left over.
     call: fn(&Me, u64),
@@ -74,7 +74,7 @@ fn alarm() -> u64 {
     critical_section::with(|token| ALARM.borrow(token).get())
 }
 
-/// Whether the action is still to come.
+/// Returns whether the action is still to come.
 fn is_to_come() -> bool {
     TO_COME.load(Relaxed) != NONE
 }
@@ -85,7 +85,7 @@ fn wait_for_action(me: &Me) {
     }
 }
 
-/// What a call with a time limit has got, or what was left for it when its time had come: one.
+/// Checks that a call with a time limit has got one, or that one was left when its time had come.
 fn check_limited<T>(
     me: &Me,
     got: Result<T, TimedOut>,

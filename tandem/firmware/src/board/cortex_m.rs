@@ -122,7 +122,7 @@ pub fn raise(number: usize) {
     unsafe { ISPR.write_volatile(1 << number) };
 }
 
-/// Raises an interrupt for which the program defines no handler: that of the vector table runs.
+/// Raises an interrupt for which the program defines no handler: the vector table's runs.
 pub fn raise_stray() {
     enable_interrupt(0);
     raise(0);

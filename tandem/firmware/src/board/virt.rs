@@ -120,8 +120,8 @@ pub fn raise(number: usize) {
     });
 }
 
-/// Raises the external interrupt, for which no program of this folder defines a handler: that of the
-/// UART, whose transmitter is empty.
+/// Raises the external interrupt, for which no program of this folder defines a handler: the
+/// UART's, whose transmitter is empty.
 pub fn raise_stray() {
     const UART_LINE: usize = 10;
     const PLIC: *mut u32 = 0x0c00_0000 as *mut u32;

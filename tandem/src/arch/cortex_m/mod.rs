@@ -1,153 +1,17 @@
-//! Cortex-M: threads on the process stack, handlers on the main stack.
-//!
-//! | processor | `cfg` | stack guard | FPU |
-//! |---|---|---|---|
-//! | M0, M0+, M23 | `thumb1`, `guard = "software"` | none: compared at each switch | – |
-//! | M3 | `guard = "mpu"` | a region of the MPU | – |
-//! | M4, M7 | `guard = "mpu"` | a region of the MPU | `fpu` |
-//! | M33, M55, M85 | `guard = "limit"` | PSPLIM, MSPLIM | `fpu` with the target's `hf` |
-//!
-//! `build.rs` sets these by the name of the target. On a `thumb1` processor, only the switch is in
-//! assembly.
+//! Cortex-M: interrupts.
 //!
 //! The kernel masks interrupts by PRIMASK alone, or with the feature `basepri` by BASEPRI alone, and
 //! then never delays those more urgent than [`LEVEL`]. BASEPRI belongs to the task that raises it: while
 //! it is not 0, a task that is woken runs once it is 0 again, a yield has no effect, and a call
 //! that waits ends the program. A critical section by FAULTMASK is not recognized.
-//!
-//! # Soundness
-//! - The kernel uses PendSV, SVC and, for its guards, two regions of the MPU or the stack limits.
-//!   `set_up` gives PendSV the lowest priority, so it never interrupts a handler, and leaves SVC
-//!   the highest.
-//! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
-//!   pre-empted task is resumed by an exception return.
-//! - NMI and fault handlers are not masked, so they must not call the kernel. An NMI's frame is
-//!   pushed below the running task's stack pointer, where `paths::wait_in` keeps a waiter, and the
-//!   switch to a coroutine has no valid stack pointer for some instructions: no NMI returns.
-//! - With the feature `basepri`, interrupts more urgent than [`LEVEL`] come at any instruction of the
-//!   kernel, too. They must not call it. Their frames need a valid stack pointer, which
-//!   `switch::enter_stack` keeps, and space below it, which nothing else uses: `paths` is not part
-//!   of such a build. That holds for an NMI as well. SVC is less urgent than they are.
 
-#[cfg_attr(guard = "limit", path = "guard/limit.rs")]
-#[cfg_attr(guard = "software", path = "guard/software.rs")]
-mod guard;
-#[cfg(not(any(feature = "trace", basepri, thumb1)))]
-mod paths;
-#[cfg(all(feature = "time-slice", not(any(feature = "trace", basepri, thumb1))))]
-mod sliced;
-#[cfg_attr(thumb1, path = "switch/thumb1.rs")]
-mod switch;
-
-pub(crate) use guard::GUARD;
-#[cfg(not(any(feature = "trace", feature = "time-slice", basepri, thumb1)))]
-pub(crate) use paths::{block, give_way, hand_over, pass_on, wait_in, wake};
-#[cfg(all(feature = "time-slice", not(any(feature = "trace", basepri, thumb1))))]
-pub(crate) use sliced::{block, give_way, hand_over, pass_on, wait_in, wake};
-pub(crate) use switch::{Literals, load, switch};
-
+#[cfg(basepri)]
+use crate::{records::KERNEL, shared::Shared};
 use crate::{
-    kernel::KERNEL,
-    shared::{Masked, Shared},
-    task::Task,
+    records::{Request, Task},
+    shared::Masked,
 };
-use core::{arch::asm, mem::offset_of};
-
-/// A suspended context. Field order is known to the assembly.
-#[repr(C)]
-pub(crate) struct Saved {
-    /// The value that guards the low end of the stack, for the register of the guard.
-    guard: Shared<u32>,
-    /// The code that restores the context.
-    resume: Shared<Option<unsafe extern "C" fn()>>,
-    /// The stack pointer of the suspended context, 0 if there is none.
-    stack: Shared<usize>,
-}
-
-const RESUME: usize = offset_of!(Saved, resume);
-
-/// CONTROL for a task that has not used the FPU: privileged, on the process stack.
-const ON_PROCESS_STACK: u32 = 2;
-
-impl Saved {
-    pub(crate) const fn new() -> Self {
-        Self { guard: Shared::new(0), resume: Shared::new(None), stack: Shared::new(0) }
-    }
-
-    pub(crate) fn exists(&self, m: Masked) -> bool {
-        self.stack.get(m) != 0
-    }
-
-    /// Marks a coroutine as being between two polls: without a context, to be started by a new
-    /// poll.
-    pub(crate) fn clear(&self, m: Masked) {
-        self.resume.set(m, Some(switch::start_poll));
-        self.stack.set(m, 0);
-    }
-
-    pub(crate) fn share_stack_of(&self, m: Masked, other: &Self) {
-        self.guard.set(m, other.guard.get(m));
-    }
-
-    /// Makes a context that calls `entry(argument)`, with interrupts on, when it is first switched
-    /// to.
-    ///
-    /// # Safety
-    /// `low..high` is a stack that nothing else uses, aligned to 32 at its low end and to 8 at its
-    /// high end, with space for the context. `entry` may be called with `argument` once.
-    pub(crate) unsafe fn prepare(
-        &self,
-        m: Masked,
-        low: usize,
-        high: usize,
-        entry: unsafe extern "C" fn(*mut ()) -> !,
-        argument: *mut (),
-    ) {
-        // The words not written are restored to registers that `begin_thread` does not read.
-        const WORDS: usize = 10;
-        let stack = high - WORDS * size_of::<usize>();
-        let words = stack as *mut usize;
-        // SAFETY: the words are within the stack, which is aligned and which nothing else uses.
-        unsafe {
-            words.add(switch::R4).write(entry as usize);
-            words.add(switch::R4 + 1).write(argument as usize);
-            words.add(9).write(switch::begin_thread as *const () as usize);
-        }
-        self.resume.set(m, Some(switch::restore));
-        self.stack.set(m, stack);
-        self.guard.set(m, guard::value(low));
-    }
-}
-
-/// The bits of CFSR that say that the processor has not stored the frame of an exception.
-#[cfg(not(guard = "software"))]
-const UNSTACKED: u32 = 1 << 4 | 1 << 5 | 1 << 12 | 1 << 13 | 1 << 20;
-
-/// The body of a fault's handler: calls `{report}` at the top of the main stack, with EXC_RETURN and
-/// the address of the instruction at the fault, 0 where that has not been stored.
-#[cfg(not(guard = "software"))]
-macro_rules! enter_report {
-    () => {
-        "mov r0, lr
-        tst lr, #4
-        ite eq
-        mrseq r2, msp
-        mrsne r2, psp
-        ldr r3, =0xe000ed28 // CFSR
-        ldr r3, [r3]
-        ldr r12, ={UNSTACKED}
-        movs r1, #0
-        tst r3, r12
-        it eq
-        ldreq r1, [r2, #24] // the frame's pc
-        ldr r3, =0xe000ed08 // VTOR
-        ldr r3, [r3]
-        ldr sp, [r3] // the initial main stack pointer
-        b {report}"
-    };
-}
-#[cfg(not(guard = "software"))]
-use enter_report;
+use core::arch::asm;
 
 /// The handler of a more urgent interrupt may interrupt another handler.
 #[inline(always)]
@@ -156,14 +20,14 @@ pub(crate) const fn handlers_nest() -> bool {
 }
 
 /// The state of interrupts before they were masked: the value of PRIMASK. With the feature
-/// `basepri`, that of BASEPRI, and above it PRIMASK.
+/// `basepri`, the value of BASEPRI, and above it PRIMASK.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Mask(u32);
 
 /// The priority from which on the kernel masks interrupts.
 #[cfg(basepri)]
-const LEVEL: u32 = 0x40;
+pub(crate) const LEVEL: u32 = 0x40;
 
 #[cfg(basepri)]
 impl Mask {
@@ -235,6 +99,9 @@ fn refuse_urgent_handler() {
 
 #[cfg(not(basepri))]
 impl Mask {
+    /// The state within a critical section.
+    pub(crate) const MASKED: Self = Self(1);
+
     /// Masks interrupts and returns their state before.
     #[inline(always)]
     pub(crate) fn set() -> (Self, Masked) {
@@ -288,14 +155,6 @@ fn raised_by_hand() -> u32 {
     0
 }
 
-/// The bytes between the stack pointer and the guard of the running task.
-pub(crate) fn stack_left(m: Masked, task: Task) -> usize {
-    let stack: usize;
-    // SAFETY: reads the stack pointer.
-    unsafe { asm!("mov {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags)) };
-    stack.saturating_sub(guard::end(task.saved.guard.get(m)))
-}
-
 /// Masks interrupts where they are known to be on, or where they will never be restored.
 #[inline(always)]
 pub(crate) fn mask() -> Masked {
@@ -342,19 +201,7 @@ pub(crate) fn unmask(_: Masked) {
     }
 }
 
-const ICSR: *mut u32 = 0xe000_ed04 as *mut u32;
-const PENDSVSET: u32 = 1 << 28;
-
-/// A request of a switch: the register and the value that make PendSV pending.
-#[derive(Clone, Copy)]
-pub(crate) struct Request {
-    register: *mut u32,
-    value: u32,
-}
-
 impl Request {
-    pub(crate) const SWITCH: Self = Self { register: ICSR, value: PENDSVSET };
-
     /// Requests a switch as soon as no handler runs and interrupts are on.
     #[inline(always)]
     pub(crate) fn make(self, _: Masked) {
@@ -368,112 +215,6 @@ impl Request {
 #[inline(always)]
 pub(crate) fn pend(m: Masked, _: Option<Task>) {
     Request::SWITCH.make(m);
-}
-
-/// Adds a task to the ready set before the kernel has been started.
-#[cfg(basepri)]
-pub(crate) fn insert(m: Masked, task: Task) {
-    KERNEL.ready.insert(m, task);
-}
-
-/// Adds a task to the ready set before the kernel has been started: as from a critical section,
-/// without the switch.
-#[cfg(not(basepri))]
-pub(crate) fn insert(_: Masked, task: Task) {
-    const PENDSVCLR: u32 = 1 << 27;
-    // SAFETY: interrupts are masked, shown by the `Masked` argument, and so PendSV is not taken
-    // before it is cleared. Every Cortex-M has this register.
-    unsafe {
-        super::wake(task, Mask(1));
-        ICSR.write_volatile(PENDSVCLR);
-    }
-}
-
-#[cfg(not(basepri))]
-macro_rules! unmask_for_ever {
-    () => {
-        "cpsie i"
-    };
-}
-#[cfg(basepri)]
-macro_rules! unmask_for_ever {
-    () => {
-        "movs r0, #0\nmsr basepri, r0"
-    };
-}
-
-#[cfg(not(feature = "spin"))]
-macro_rules! sleep {
-    () => {
-        "wfi"
-    };
-}
-#[cfg(feature = "spin")]
-macro_rules! sleep {
-    () => {
-        "nop"
-    };
-}
-
-/// Turns the running code into the idle task, on the shared stack, and unmasks interrupts.
-///
-/// # Safety
-/// `low..high` is as for `Saved::prepare`; interrupts are masked; the caller is the main program,
-/// in thread mode on the main stack.
-#[inline(always)]
-pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) -> ! {
-    debug_assert!(KERNEL.is_idle(m));
-    let _ = low;
-    pend(m, None); // for tasks that were spawned before `start`
-    // SAFETY: the main stack belongs to handlers from here on, and nothing of this frame is used
-    // again.
-    unsafe {
-        asm!(
-            "msr psp, {stack}",
-            "msr control, {control}",
-            "isb",
-            unmask_for_ever!(),
-            "2:",
-            sleep!(),
-            "b 2b",
-            stack = in(reg) high,
-            control = in(reg) ON_PROCESS_STACK,
-            options(noreturn)
-        )
-    }
-}
-
-/// Prepares the processor for the kernel: the priority of PendSV, the guards, and the record of the
-/// idle task.
-pub(crate) fn set_up(m: Masked, idle: Task, low: usize) {
-    make_pendsv_least_urgent();
-    KERNEL.literals.set(m, switch::literals());
-    guard::set_up(low);
-    idle.saved.guard.set(m, guard::value(low));
-}
-
-#[cfg(not(thumb1))]
-fn make_pendsv_least_urgent() {
-    const PENDSV_PRIORITY: *mut u8 = 0xe000_ed22 as *mut u8;
-    const LOWEST: u8 = 0xff;
-    // SAFETY: every ARMv7-M has this register, a byte of SHPR3. SVC keeps the highest priority.
-    unsafe { PENDSV_PRIORITY.write_volatile(LOWEST) };
-    #[cfg(basepri)]
-    {
-        const SVC_PRIORITY: *mut u8 = 0xe000_ed1f as *mut u8;
-        // SAFETY: as above, of SHPR2. SVC is taken with PendSV alone masked, and delays none of the
-        // interrupts that the kernel does not mask.
-        unsafe { SVC_PRIORITY.write_volatile(LEVEL as u8) };
-    }
-}
-
-/// ARMv6-M accesses the register by words alone.
-#[cfg(thumb1)]
-fn make_pendsv_least_urgent() {
-    const SHPR3: *mut u32 = 0xe000_ed20 as *mut u32;
-    const LOWEST: u32 = 0xff << 16;
-    // SAFETY: every Cortex-M has this register. SVC keeps the highest priority.
-    unsafe { SHPR3.write_volatile(SHPR3.read_volatile() | LOWEST) };
 }
 
 /// The number of zeros above the highest bit that is set; 32 for 0. ARMv6-M has no instruction for

@@ -42,10 +42,10 @@ macro_rules! trap_return {
         "sret"
     };
 }
-pub(super) use {load, store, trap_return};
+pub(crate) use {load, store, trap_return};
 
 /// The bytes of a word, of a pointer and of a register.
-pub(super) const WORD: usize = size_of::<usize>();
+pub(crate) const WORD: usize = size_of::<usize>();
 
 #[cfg(target_arch = "riscv32")]
 mod chosen {
@@ -85,4 +85,4 @@ mod chosen {
     pub(crate) const AFTER_TRAP: usize = 1 << 8 | 1 << 5;
 }
 
-pub(super) use chosen::*;
+pub(crate) use chosen::*;

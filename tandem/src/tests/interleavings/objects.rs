@@ -3,7 +3,7 @@
 use super::{NOW, Run, begin, leak, must, once, spawn};
 use crate::{
     AsyncMutex, Callback, Callbacks, Group, MessageBuffer, Semaphore, Signal, Stream, Want, Watch,
-    kernel::masked, time,
+    arch::masked, time,
 };
 use std::{
     future::{Future, poll_fn},

@@ -1,4 +1,4 @@
-//! No pins: QEMU's plugin does not know those of this machine.
+//! No pins: QEMU's plugin does not know this machine's.
 
 /// Does nothing.
 #[inline(always)]

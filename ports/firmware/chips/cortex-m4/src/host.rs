@@ -55,7 +55,7 @@ fn write(register: usize, value: u32) {
     unsafe { core::ptr::with_exposed_provenance_mut::<u32>(register).write_volatile(value) }
 }
 
-/// Sets the bits of `mask` to those of `value`, and keeps all other bits.
+/// Copies the bits of `mask` from `value`, and keeps all other bits.
 fn set(register: usize, mask: u32, value: u32) {
     write(register, read(register) & !mask | value);
 }

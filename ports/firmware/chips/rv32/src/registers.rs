@@ -18,8 +18,8 @@ pub const STIMULUS_PRIORITY: Register = priority(STIMULUS);
 pub const ENABLED: Register = Register(0x0c00_2000 + 0x80 * CONTEXT);
 pub const CLAIM: Register = Register(0x0c20_0004 + 0x1000 * CONTEXT);
 
-/// Numbers in PLIC: the real-time clock's, and that of the bench's stimulus, which nothing raises
-/// in QEMU.
+/// Numbers in PLIC: the real-time clock's, and the bench's stimulus's, which nothing raises in
+/// QEMU.
 pub const REAL_TIME_CLOCK: u32 = 11;
 pub const STIMULUS: u32 = 12;
 

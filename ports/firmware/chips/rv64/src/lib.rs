@@ -1,7 +1,8 @@
 //! The machine `rv64`: an RV64IMAC in supervisor mode, with the interrupt controllers of QEMU's
-//! `virt`. The same images run on `cva6`, the RTL bench's core of that architecture. The code in machine mode is that of `chronoscope-machine-mode`; no experiment calls it.
+//! `virt`. The same images run on `cva6`, the RTL bench's core of that architecture. The crate
+//! `chronoscope-machine-mode` has the code in machine mode; no experiment calls it.
 //!
-//! The alarm, the registers and the UART are those of `chronoscope-rv32`, whose sources it shares.
+//! The alarm, the registers and the UART are the sources of `chronoscope-rv32`.
 //! `docs/machines/qemu.md` gives the limits of the emulation.
 
 #![no_std]

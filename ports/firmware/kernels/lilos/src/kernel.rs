@@ -92,7 +92,7 @@ impl Lilos {
         {
             let _room = tasks.push(place);
         }
-        // Handlers of the highest priority, those of experiments and of the tick, pre-empt tasks.
+        // Handlers of the highest priority, which experiments and the tick have, pre-empt tasks.
         // With lilos's default they would run between two rounds, after `raise` has returned.
         let interrupts = Interrupts::Filtered(0x80);
         // SAFETY: handlers share semaphores with tasks, which can be given at any time, and lilos's

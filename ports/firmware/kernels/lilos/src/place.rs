@@ -73,7 +73,7 @@ impl Task {
         self.spare.set(Some(spare));
     }
 
-    /// Makes the record that of a new task in the same entry.
+    /// Gives the record to a new task in the same entry.
     pub fn begin(&self, parent: &'static Self) {
         self.has_ended.set(false);
         self.parent.set(Some(parent));

@@ -30,8 +30,8 @@ use rtic_sync::make_channel;
 
 use crate::semaphore::Semaphore;
 
-/// The program's tasks, as `lend` needs them: those of priorities 6 to 9 are lent, those below hold
-/// their bodies.
+/// The program's tasks, as `lend` needs them: tasks of the priorities 6 to 9 are lent, tasks below
+/// hold their bodies.
 mod app {
     use crate::{
         program,

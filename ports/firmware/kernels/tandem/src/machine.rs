@@ -1,4 +1,5 @@
-//! What the program in user mode asks of the machine, and the kernel's part of the image does.
+//! The requests of the program in user mode to the machine; the kernel's part of the image does
+//! them.
 
 /// The lines of interrupts.
 pub const RAISED: usize = 0;

@@ -1,5 +1,6 @@
-//! Where the processor's time goes: by task, in interrupts, and idle (feature `processor-time`). Two
-//! threads of one priority take turns of 10 ms (feature `time-slice`); a coroutine runs every 50 ms.
+//! The use of the processor's time: by task, in interrupts, and idle (feature `processor-time`).
+//! Two threads of one priority take turns of 10 ms (feature `time-slice`); a coroutine runs every
+//! 50 ms.
 #![no_std]
 #![no_main]
 

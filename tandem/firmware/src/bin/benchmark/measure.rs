@@ -1,4 +1,4 @@
-//! What the benchmark and its rows by hand share: marks, samples, tasks and sleepers.
+//! The parts that the benchmark and its rows by hand share: marks, samples, tasks and sleepers.
 //!
 //! A mark reads the timer and stores the reading. Nothing is subtracted. Each row is measured
 //! [`ROUNDS`] times.

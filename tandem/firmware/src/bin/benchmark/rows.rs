@@ -25,7 +25,7 @@ impl Row {
         Self { peers: [Some(chibios), Some(threadx), Some(freertos)], ..self }
     }
 
-    /// Whether a figure meets the goal.
+    /// Says in words whether a figure meets the goal.
     pub fn verdict(&self, figure: u32) -> &'static str {
         match self.goal {
             None => "no goal",

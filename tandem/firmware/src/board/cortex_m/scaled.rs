@@ -18,7 +18,7 @@ pub use timer::{Mark, SYSTICK_PER_1000, mark, start};
 
 use core::cell::UnsafeCell;
 
-/// SysTick's ticks beyond those of [`systick`], so that no alarm comes before its time.
+/// SysTick's ticks beyond the ticks of [`systick`], so that no alarm comes before its time.
 pub const SOONEST: u32 = SYSTICK_PER_1000 * 64 / 1000 + 2;
 
 /// SysTick's ticks in this number of instructions, rounded down to 64 of them. In words: a

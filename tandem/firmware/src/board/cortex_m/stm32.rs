@@ -17,7 +17,7 @@ pub const SYSTICK_PER_1000: u32 = if cfg!(fpu) { 168 } else { 120 };
 /// SysTick's ticks in an instruction, times 2³², rounded up.
 pub const RATIO: u32 = ((SYSTICK_PER_1000 as u64) << 32).div_ceil(1000) as u32;
 
-/// SysTick's ticks beyond those of [`systick`], so that no alarm comes before its time.
+/// SysTick's ticks beyond the ticks of [`systick`], so that no alarm comes before its time.
 pub const SOONEST: u32 = 2;
 
 /// SysTick's ticks in this number of instructions, rounded down.

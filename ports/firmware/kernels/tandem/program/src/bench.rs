@@ -3,23 +3,17 @@
 //! A mark is a reading of the clock and a store into the arena; where both ends are in one process,
 //! two readings. The control is two marks straight after each other, and is subtracted.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 
 use tandem_user::{self as user, Endpoint, Family, Semaphore};
 
-use crate::{coroutines, output::line};
+use crate::{
+    coroutines,
+    marks::{ROUNDS, Shared, clear, show, show_shared},
+};
 
-pub const ROUNDS: usize = 8;
-
-/// The marks that processes share, at the beginning of the arena's second page.
-pub struct Shared {
-    pub start: AtomicU64,
-    pub taken: [AtomicU64; ROUNDS],
-    control: AtomicU64,
-}
-
-/// Measures all paths; with `only` "calls", those of the kernel's calls, which are few enough for a
-/// simulated core. `shared` is in the arena, and zero.
+/// Measures all paths; with `only` "calls", the paths of the kernel's calls, which are few enough
+/// for a simulated core. `shared` is in the arena, and zero.
 pub fn run(shared: &'static Shared, only: Option<&str>) {
     shared.start.store(user::cycles(), Relaxed);
     shared.control.store(user::cycles() - shared.start.load(Relaxed), Relaxed);
@@ -62,19 +56,6 @@ fn once(path: &mut impl FnMut()) -> u64 {
     user::cycles() - start - 1
 }
 
-fn show(name: &str, taken: &[u64; ROUNDS]) {
-    // The first round is the coldest: tables and lists are made.
-    let [first, rest @ ..] = taken;
-    let (low, high) = (rest.iter().min(), rest.iter().max());
-    let (low, high) = (low.unwrap_or(first), high.unwrap_or(first));
-    line(format_args!("{name}: {low} to {high}, first {first}"));
-}
-
-pub fn show_shared(name: &str, shared: &Shared) {
-    let control = shared.control.load(Relaxed);
-    show(name, &core::array::from_fn(|at| shared.taken[at].load(Relaxed) - control));
-}
-
 fn alone() {
     time("null call", user::nothing);
     time("yield alone", user::yield_now);
@@ -102,10 +83,6 @@ fn yields(shared: &'static Shared) {
     }
     reap();
     show_shared("yield to another process", shared);
-}
-
-pub fn clear(shared: &Shared) {
-    shared.taken.iter().for_each(|slot| slot.store(0, Relaxed));
 }
 
 fn gives(shared: &'static Shared) {

@@ -5,7 +5,12 @@ use core::{arch::asm, mem::MaybeUninit};
 
 use tandem_user::{self as user, Channel, Endpoint, FAULTED, Family, KILLED, Refused, Semaphore};
 
-use crate::{coroutines, lines, output::line, races};
+use crate::{
+    coroutines, lines,
+    output::line,
+    races,
+    scene::{outcome, start},
+};
 
 /// Runs the scene `only`, or all but `generations`.
 pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
@@ -49,17 +54,6 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
 
 /// The scene that takes 20 seconds; the others take less than one together.
 const LONG: &str = "generations";
-
-/// Spawns a process, and returns how it has ended.
-pub fn outcome(family: Family, name: &str, body: impl FnOnce()) -> usize {
-    start(2, family, name, body);
-    user::reap().expect("a child has ended").1
-}
-
-pub fn start(priority: u8, family: Family, name: &str, body: impl FnOnce()) -> user::Child {
-    // SAFETY: the bodies of this module hold numbers.
-    unsafe { user::spawn(priority, name, family, body) }.expect("a process can start")
-}
 
 /// Each of these instructions ends the process that executes it.
 fn faults() {

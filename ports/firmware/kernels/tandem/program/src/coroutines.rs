@@ -13,9 +13,9 @@ use tandem_user::{
 };
 
 use crate::{
-    bench::{ROUNDS, Shared, clear, show_shared},
-    check::{outcome, start},
+    marks::{ROUNDS, Shared, clear, show_shared},
     output::line,
+    scene::{outcome, start},
 };
 
 /// The arena behind the marks of the benchmark: the notes of scenes, and coroutines.

@@ -3,7 +3,7 @@
 
 use core::str::SplitAsciiWhitespace;
 
-use chronoscope_suite::vary::Random;
+use chronoscope_suite::random::Random;
 use tandem_user::{self as user, Channel, Family, Semaphore};
 
 use crate::output::line;

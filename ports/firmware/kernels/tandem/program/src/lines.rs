@@ -3,8 +3,8 @@
 use tandem_user::{self as user, Family, Mutex, Refused, Semaphore};
 
 use crate::{
-    check::{outcome, start},
     machine,
+    scene::{outcome, start},
 };
 
 /// Only the first family reaches the machine. Rises are neither lost nor given to what a handle no

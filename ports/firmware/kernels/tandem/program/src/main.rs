@@ -12,9 +12,11 @@ mod kernel;
 mod lines;
 #[path = "../../src/machine.rs"]
 mod machine;
+mod marks;
 mod offers;
 mod output;
 mod races;
+mod scene;
 mod tasks;
 mod transport;
 

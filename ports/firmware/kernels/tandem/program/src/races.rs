@@ -3,10 +3,10 @@
 
 use core::hint::black_box;
 
-use chronoscope_suite::vary::Random;
+use chronoscope_suite::random::Random;
 use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Mutex, Refused, Semaphore};
 
-use crate::check::{outcome, start};
+use crate::scene::{outcome, start};
 
 /// Executes about `instructions` instructions.
 fn work(instructions: u64) {
@@ -55,7 +55,7 @@ fn all_families_are_free() {
     }
 }
 
-/// The channels of other families, at their limits, leave room for those of the first.
+/// The channels of other families, at their limits, leave room for the first family's.
 pub fn channels() {
     let hoard = || {
         while Endpoint::new().is_ok() {}

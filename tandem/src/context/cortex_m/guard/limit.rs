@@ -12,7 +12,10 @@
 //! # Soundness
 //! This module writes the limits, whose effect is a fault or none.
 
-use crate::{kernel::KERNEL, wait::Waiter};
+use crate::{
+    arch::mask,
+    records::{KERNEL, Waiter},
+};
 use core::arch::asm;
 
 /// The bytes of a stack below its limit: for a waiter, or for an exception frame.
@@ -82,7 +85,7 @@ unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
     const IN_THREAD_MODE: u32 = 1 << 3;
     // SAFETY: every ARMv8-M with the main extension has this register; reading it has no effect.
     let status = unsafe { CFSR.read_volatile() };
-    let m = super::mask();
+    let m = mask();
     let what = match (status & STACK_OVERFLOW != 0, from & IN_THREAD_MODE != 0) {
         (true, true) => "stack overflow",
         (true, false) => "stack overflow of a handler",
@@ -93,6 +96,6 @@ unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
 
 /// Called by PendSV when the context of the interrupted task does not fit on its stack.
 pub(super) unsafe extern "C" fn no_room() -> ! {
-    let m = super::mask();
+    let m = mask();
     panic!("stack overflow in task {}: no room to suspend it", KERNEL.current_or_idle(m).name(m))
 }

@@ -10,33 +10,31 @@
 //! This module only reads.
 
 use super::{
-    privilege::WORD,
     switch::{FRAME, WITH_WAITER},
     trap::{Exception, TRAP},
 };
+use crate::arch::privilege::WORD;
 use crate::{
-    kernel::{self, KERNEL},
+    info::current,
+    records::{GuardValue, KERNEL},
     shared::Masked,
 };
 
 /// The bytes of a stack below its end, for that which the kernel stores below a stack pointer: the
-/// context and the waiter where it has compared that, and before, the frame of a trap, or that of a
-/// switch with the words below it.
+/// context and the waiter where it has compared that, and before, the frame of a trap, or the
+/// frame of a switch with the words below it.
 pub(crate) const GUARD: usize = 160;
 const _: () = assert!(
     WITH_WAITER <= GUARD && TRAP <= GUARD && FRAME + 3 * WORD <= GUARD && GUARD.is_multiple_of(32)
 );
 
-/// The end of a stack.
-pub(super) type Value = usize;
-
 /// The end of the stack beginning at `low`.
-pub(super) const fn value(low: usize) -> Value {
+pub(super) const fn value(low: usize) -> GuardValue {
     low + GUARD
 }
 
 /// The lowest address that a task with this value may use.
-pub(super) const fn end(value: Value) -> usize {
+pub(super) const fn end(value: GuardValue) -> usize {
     value
 }
 
@@ -75,7 +73,7 @@ macro_rules! report_limit {
     };
 }
 
-/// The privilege of a task is that of a handler.
+/// The privilege of a task equals a handler's.
 macro_rules! restrict {
     () => {
         ""
@@ -96,5 +94,5 @@ pub(super) extern "C" fn report(scratch: usize) -> ! {
 
 /// Panics for a task that has left its stack, or has less left than its context takes.
 pub(super) extern "C" fn overflow() -> ! {
-    panic!("stack overflow in task {}", kernel::current().name())
+    panic!("stack overflow in task {}", current().name())
 }

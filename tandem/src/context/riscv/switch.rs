@@ -4,7 +4,7 @@
 //! A suspended context is the stack pointer in the task's header and three words below that
 //! address: `s0`, `s1`, and the address to continue at. Nothing else uses the stack of a suspended
 //! task, so no space has to be reserved there, or released. Further registers are saved above it,
-//! and the code at that address restores them: none, where the compiler was told that the switch
+//! and the code at that address restores them: none, where the compiler knows that the switch
 //! changes `s2` to `s11` ([`give_way`], [`wait_in`]); these ten in [`switch`]; these ten and the
 //! trap's frame for a pre-empted task.
 //!
@@ -16,15 +16,14 @@
 //! - Naked functions and inline assembly preserve the registers that they do not declare as
 //!   changed: `s0`, `s1` and `sp` in the context, `s2` to `s11` in a frame or as declared.
 
-use super::{
-    guard::{self, check_limit, load_guard, move_guard, report_limit},
-    privilege::{INTERRUPTS_ON, STATUS, WORD, load, store},
-};
+use super::guard::{self, check_limit, load_guard, move_guard, report_limit};
+use crate::arch::privilege::{INTERRUPTS_ON, STATUS, WORD, load, store};
 use crate::{
-    arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{Kernel, after_poll, check_order, on_run},
-    task::{Header, Task},
-    wait::{WaitQueue, Waiter, begin_block, begin_wait},
+    polls::{after_poll, check_order, on_run},
+    records::{
+        Header, Kernel, Task, Waiter,
+        offset::{CURRENT, POLL, SWITCHES, TOP},
+    },
 };
 use core::{
     arch::{asm, naked_asm},
@@ -33,8 +32,8 @@ use core::{
 
 /// The bytes of a stack in use below the stack pointer of a suspended context: without a waiter,
 /// and with one.
-pub(super) const CONTEXT: usize = 4 * WORD;
-pub(super) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
+pub(crate) const CONTEXT: usize = 4 * WORD;
+pub(crate) const WITH_WAITER: usize = (CONTEXT + size_of::<Waiter>()).next_multiple_of(16);
 
 /// The size of a frame: `s2` to `s11` and one more word, `ra` or, for a pre-empted task, the
 /// address to return to; padded to 12 words.
@@ -83,7 +82,7 @@ macro_rules! load_stack_and_count {
     };
 }
 
-/// Reports that the task in a1 runs from here on. Stack and registers are still those of the
+/// Reports that the task in a1 runs from here on. Stack and registers still belong to the
 /// previous task, suspended or ended, which is still the current one: it is named if this overflows
 /// its stack.
 #[cfg(any(feature = "trace", feature = "time-slice"))]
@@ -99,7 +98,7 @@ macro_rules! call_on_run {
     };
 }
 
-/// Asserts that the poll of s0 may be above that of s1, in builds with debug assertions.
+/// Asserts that the poll of s0 may be above the poll of s1, in builds with debug assertions.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
@@ -253,114 +252,6 @@ pub(crate) unsafe extern "C" fn switch_and_unmask(from: Task, to: Task) {
         FRAME = const FRAME,
         STATUS = const STATUS,
         ON = const INTERRUPTS_ON,
-        W = const WORD,
-    )
-}
-
-/// Lets the next of the running thread's ring run, as `kernel::give_way` on other processors. No
-/// effect if interrupts are masked. All in assembly, so that the compiler keeps no value of the kernel's in a register across the
-/// switch. It saves those of `s2` to `s11` that it uses: in a loop, once for all iterations.
-/// (`call` reaches any address, also from code in RAM; `jal` would take a cycle less.)
-///
-/// # Safety
-/// The caller is a thread.
-#[inline(always)]
-pub(crate) unsafe fn give_way() {
-    // SAFETY: the caller is a thread. The routine preserves `s0`, `s1` and `sp`, and all others are
-    // declared as changed. It skips the second instruction if interrupts were masked.
-    unsafe {
-        asm!(
-            "call tandem_give_way",
-            "csrsi {STATUS}, {ON}",
-            STATUS = const STATUS,
-        ON = const INTERRUPTS_ON,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _,
-            out("s10") _, out("s11") _,
-            clobber_abi("C"),
-        );
-    }
-}
-
-/// Blocks the running thread in `queue` until it is served, as `wait::wait_in` on other processors.
-/// The compiler saves those of `s2` to `s11` that it uses, as for [`give_way`].
-///
-/// # Safety
-/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
-/// have run in between.
-#[inline(always)]
-pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
-    // SAFETY: as this function's contract. The routine preserves `s0`, `s1` and `sp`, and all
-    // others are declared as changed.
-    unsafe {
-        asm!(
-            "call {wait_in_losing_upper}",
-            wait_in_losing_upper = sym wait_in_losing_upper,
-            in("a0") queue,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _,
-            out("s10") _, out("s11") _,
-            clobber_abi("C"),
-        );
-    }
-}
-
-/// The body of [`wait_in`]. The waiter is stored below the context, where the stack is unused as
-/// long as the thread waits. When resumed, the thread continues in the caller.
-///
-/// # Safety
-/// As for [`wait_in`]; changes `s2` to `s11`.
-#[unsafe(naked)]
-unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
-    naked_asm!(
-        "addi sp, sp, -{WITH_WAITER}",
-        store!("ra, {WITH_WAITER} - 3*{W}(sp)"), // where the context has it
-        "mv a1, sp",
-        "jal {begin_wait}", // returns from and to in a0 and a1
-        "addi sp, sp, {WITH_WAITER}",
-        "j tandem_suspend_to",
-        begin_wait = sym begin_wait,
-        WITH_WAITER = const WITH_WAITER,
-        W = const WORD,
-    )
-}
-
-/// Blocks the running thread, `me`, until it is woken, as `kernel::block_here` on other processors.
-/// The compiler saves those of `s2` to `s11` that it uses, as for [`give_way`].
-///
-/// # Safety
-/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
-/// have run in between.
-#[inline(always)]
-pub(crate) unsafe fn block(me: Task) {
-    // SAFETY: as in `wait_in`.
-    unsafe {
-        asm!(
-            "call {block_losing_upper}",
-            block_losing_upper = sym block_losing_upper,
-            in("a0") me as *const Header,
-            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
-            out("s8") _, out("s9") _,
-            out("s10") _, out("s11") _,
-            clobber_abi("C"),
-        );
-    }
-}
-
-/// The body of [`block`]. When resumed, the thread continues in the caller.
-///
-/// # Safety
-/// As for [`block`]; changes `s2` to `s11`.
-#[unsafe(naked)]
-unsafe extern "C" fn block_losing_upper(me: Task) {
-    naked_asm!(
-        "addi sp, sp, -{CONTEXT}",
-        store!("ra, {CONTEXT} - 3*{W}(sp)"), // where the context has it
-        "jal {begin_block}", // returns from and to in a0 and a1
-        "addi sp, sp, {CONTEXT}",
-        "j tandem_suspend_to",
-        begin_block = sym begin_block,
-        CONTEXT = const CONTEXT,
         W = const WORD,
     )
 }

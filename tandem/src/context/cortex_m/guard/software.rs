@@ -9,7 +9,7 @@
 //! # Soundness
 //! This module only reads.
 
-use crate::kernel::KERNEL;
+use crate::{arch::mask, records::KERNEL};
 
 /// The bytes of a stack below its end: for the frame that the kernel stores below a context.
 pub(crate) const GUARD: usize = 32;
@@ -51,12 +51,12 @@ unsafe extern "C" fn HardFault() {
 
 /// Panics with the name of the task. `pc` is the address of the instruction.
 unsafe extern "C" fn report(pc: u32) -> ! {
-    let m = super::mask();
+    let m = mask();
     panic!("fault in task {}: pc {pc:#x}", KERNEL.current_or_idle(m).name(m))
 }
 
 /// Called by the switch, on the main stack, when a task has left its stack.
 pub(super) unsafe extern "C" fn no_room() -> ! {
-    let m = super::mask();
+    let m = mask();
     panic!("stack overflow in task {}", KERNEL.current_or_idle(m).name(m))
 }

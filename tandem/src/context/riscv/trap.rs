@@ -16,18 +16,20 @@
 
 use super::{
     guard::{self, limit, load_guard, move_guard, restrict},
-    privilege::{
-        AFTER_TRAP, CAUSE, EPC, SCRATCH, STATUS, VALUE, VECTORS, WORD, load, store, trap_return,
-    },
     switch::{
         FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, resume, store_upper,
     },
 };
+use crate::arch::privilege::{
+    AFTER_TRAP, CAUSE, EPC, SCRATCH, STATUS, VALUE, VECTORS, WORD, load, store, trap_return,
+};
 use crate::{
-    arch::offset::{CURRENT, SWITCHES},
-    kernel::{KERNEL, Kernel, on_run},
+    polls::on_run,
+    records::{
+        KERNEL, Kernel, Task,
+        offset::{CURRENT, SWITCHES},
+    },
     shared::Masked,
-    task::Task,
 };
 use core::arch::{asm, global_asm};
 

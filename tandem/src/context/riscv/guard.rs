@@ -26,7 +26,8 @@
 
 use super::trap::{Exception, TRAP};
 use crate::{
-    kernel::{self, KERNEL},
+    info::current,
+    records::{GuardValue, KERNEL},
     shared::Masked,
 };
 use core::arch::asm;
@@ -43,23 +44,20 @@ const _: () = assert!(TRAP <= GUARD, "a trap's frame is not compared, nor stoppe
 /// frame of a handler.
 const HANDLERS_GUARD: usize = 256;
 
-/// The value for `pmpaddr0`.
-pub(super) type Value = u32;
-
 /// The value for `pmpaddr0` that guards the stack beginning at `low`, a multiple of [`SIZE`]: a
 /// naturally aligned range of that size.
-pub(super) const fn value(low: usize) -> Value {
+pub(super) const fn value(low: usize) -> GuardValue {
     debug_assert!(low.is_multiple_of(SIZE));
     ((low + FREE) >> 2) as u32 | (SIZE as u32 / 8 - 1)
 }
 
 /// The low end of the range of a guard's value.
-const fn address(value: Value) -> usize {
+const fn address(value: GuardValue) -> usize {
     (value << 2) as usize & !(SIZE - 1)
 }
 
 /// The end of the range of a guard's value: the lowest address that the task may use.
-pub(super) const fn end(value: Value) -> usize {
+pub(super) const fn end(value: GuardValue) -> usize {
     address(value) + SIZE
 }
 
@@ -116,7 +114,7 @@ macro_rules! report_limit {
     };
 }
 
-/// Gives loads and stores the privilege of a task again; the trap gave them that of machine mode.
+/// Gives loads and stores the privilege of a task again; the trap gave them machine mode's.
 macro_rules! restrict {
     () => {
         "li t0, 3 << 11\ncsrc mstatus, t0" // MPP
@@ -201,5 +199,5 @@ pub(super) extern "C" fn report(scratch: usize) -> ! {
 
 /// Panics for a task that has touched its guard, or has less stack left than its context takes.
 pub(super) extern "C" fn overflow() -> ! {
-    panic!("stack overflow in task {}", kernel::current().name())
+    panic!("stack overflow in task {}", current().name())
 }

@@ -18,10 +18,12 @@
 
 use super::RESUME;
 use crate::{
-    arch::offset::{CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, after_poll, check_order, on_run},
+    polls::{after_poll, check_order, on_run},
+    records::{
+        Header, KERNEL, Literals, Task,
+        offset::{CURRENT, POLL, SWITCHES, TOP},
+    },
     shared::{Masked, Shared},
-    task::{Header, Task},
 };
 use core::{arch::naked_asm, mem::offset_of};
 
@@ -52,8 +54,8 @@ macro_rules! count_switch {
     };
 }
 
-/// Asserts that the poll of r6 may be above that of r5, in builds with debug assertions. Changes
-/// the registers that a function may change.
+/// Asserts that the poll of r6 may be above the poll of r5, in builds with debug assertions.
+/// Changes the registers that a function may change.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     ($task:literal) => {
@@ -191,9 +193,6 @@ pub(super) unsafe extern "C" fn start_poll() {
         top = const TOP,
     )
 }
-
-/// ARMv6-M keeps its constants in the code.
-pub(crate) type Literals = [usize; 0];
 
 pub(super) fn literals() -> Literals {
     []

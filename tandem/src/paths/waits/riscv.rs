@@ -1,24 +1,73 @@
-//! The most frequent path of handlers as a single routine: giving a unit to a waiter.
-//!
-//! # Soundness
-//! The routine changes the kernel's record exactly as the Rust functions do that it replaces, with
-//! interrupts masked throughout. The offsets come from `offset_of!`, so a field that moves is
-//! followed.
+//! A thread waits, and a handler gives a unit to a waiter.
 
-use super::{
-    privilege::{INTERRUPTS_ON, SCRATCH, STATUS, load, store},
-    switch::switch_and_unmask,
+#[cfg(direct)]
+use crate::arch::privilege::{INTERRUPTS_ON, STATUS};
+use crate::{
+    arch::privilege::{WORD, store},
+    context::switch::WITH_WAITER,
+    records::WaitQueue,
+    wait::begin_wait,
 };
+#[cfg(direct)]
 use crate::{
     arch::{
         Mask,
+        privilege::{SCRATCH, load},
+    },
+    context::switch_and_unmask,
+    kernel::wake_here_and_restore,
+    records::{
+        Header, Kernel, Waiter,
         offset::{BITMAP, CURRENT},
     },
-    kernel::{Kernel, wake_here_and_restore},
-    task::Header,
-    wait::{self, WaitQueue, Waiter},
+    wait,
 };
-use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
+use core::arch::{asm, naked_asm};
+#[cfg(direct)]
+use core::{mem::offset_of, ptr::NonNull};
+
+/// Blocks the running thread in `queue` until it is served, as `wait::wait_in` on other processors.
+/// Of `s2` to `s11`, the compiler saves the ones that it uses, as for [`give_way`].
+///
+/// # Safety
+/// The caller is a thread, with interrupts masked. They are masked again on return; other tasks
+/// have run in between.
+#[inline(always)]
+pub(crate) unsafe fn wait_in(queue: &WaitQueue) {
+    // SAFETY: as this function's contract. The routine preserves `s0`, `s1` and `sp`, and all
+    // others are declared as changed.
+    unsafe {
+        asm!(
+            "call {wait_in_losing_upper}",
+            wait_in_losing_upper = sym wait_in_losing_upper,
+            in("a0") queue,
+            out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _, out("s7") _,
+            out("s8") _, out("s9") _,
+            out("s10") _, out("s11") _,
+            clobber_abi("C"),
+        );
+    }
+}
+
+/// The body of [`wait_in`]. The waiter is stored below the context, where the stack is unused as
+/// long as the thread waits. When resumed, the thread continues in the caller.
+///
+/// # Safety
+/// As for [`wait_in`]; changes `s2` to `s11`.
+#[unsafe(naked)]
+unsafe extern "C" fn wait_in_losing_upper(queue: &WaitQueue) {
+    naked_asm!(
+        "addi sp, sp, -{WITH_WAITER}",
+        store!("ra, {WITH_WAITER} - 3*{W}(sp)"), // where the context has it
+        "mv a1, sp",
+        "jal {begin_wait}", // returns from and to in a0 and a1
+        "addi sp, sp, {WITH_WAITER}",
+        "j tandem_suspend_to",
+        begin_wait = sym begin_wait,
+        WITH_WAITER = const WITH_WAITER,
+        W = const WORD,
+    )
+}
 
 /// Serves `first`, the most urgent waiter of `queue`, lets its task run if that is the most urgent,
 /// and restores the interrupt state.
@@ -30,6 +79,7 @@ use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 ///
 /// # Safety
 /// Interrupts are masked, and `mask` is their state before.
+#[cfg(direct)]
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn hand_over_and_restore(
     queue: &WaitQueue,

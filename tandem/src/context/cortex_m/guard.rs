@@ -10,7 +10,7 @@
 //! This module writes the MPU's registers, whose effect is a fault or none. It assumes that the
 //! application leaves regions 6 and 7 to the kernel.
 
-use crate::kernel::KERNEL;
+use crate::{arch::mask, records::KERNEL};
 
 /// The size of a task's guard, in bytes of its stack.
 pub(crate) const GUARD: usize = if cfg!(feature = "guard-256") { 256 } else { 32 };
@@ -112,7 +112,7 @@ unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
     const IN_THREAD_MODE: u32 = 1 << 3;
     // SAFETY: every ARMv7-M has these registers; reading them has no effect.
     let (status, address) = unsafe { (CFSR.read_volatile(), MMFAR.read_volatile()) };
-    let m = super::mask();
+    let m = mask();
     let task = KERNEL.current_or_idle(m);
     let in_thread = from & IN_THREAD_MODE != 0;
     let (guard, size) = match handlers_guard() {

@@ -26,9 +26,12 @@
 
 use super::RESUME;
 use crate::{
-    arch::offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
-    kernel::{KERNEL, check_order, current},
-    task::{Header, Task},
+    info::current,
+    polls::check_order,
+    records::{
+        Header, KERNEL, Literals, Task,
+        offset::{AGAIN, BITMAP, CURRENT, POLL, SWITCHES, TOP},
+    },
 };
 use core::{arch::naked_asm, mem::offset_of};
 
@@ -52,7 +55,7 @@ macro_rules! count_switch {
     };
 }
 
-/// Asserts that the poll of r5 may be above that of r4, in builds with debug assertions.
+/// Asserts that the poll of r5 may be above the poll of r4, in builds with debug assertions.
 #[cfg(debug_assertions)]
 macro_rules! check_order {
     () => {
@@ -88,7 +91,7 @@ macro_rules! call {
 }
 
 #[cfg(any(feature = "trace", feature = "time-slice"))]
-use crate::kernel::on_run;
+use crate::polls::on_run;
 /// Branches to label 6 unless the register is 0. A short branch does not reach it across the calls
 /// of a build that traces or checks.
 #[cfg(any(feature = "trace", feature = "time-slice", debug_assertions))]
@@ -475,8 +478,8 @@ macro_rules! constants {
     };
 }
 
-#[cfg(not(any(feature = "trace", basepri)))]
-pub(super) use {
+#[cfg(direct)]
+pub(crate) use {
     constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
 };
 
@@ -611,8 +614,8 @@ macro_rules! mask_after_poll {
 /// is a suspended context.
 ///
 /// Polls preserve r4-r11, which the loop uses: r4 is the task of the poll underneath, r5 the
-/// coroutine, r6 the address of the kernel's record, r7 that of this function, and r8 is 0. A poll
-/// started by PendSV returns to `tandem_poll_returned`.
+/// coroutine, r6 the address of the kernel's record, r7 the address of this function, and r8 is 0.
+/// A poll started by PendSV returns to `tandem_poll_returned`.
 #[unsafe(naked)]
 #[unsafe(export_name = "tandem_start_poll")]
 pub(super) unsafe extern "C" fn start_poll() {
@@ -693,10 +696,6 @@ pub(super) unsafe extern "C" fn start_poll() {
         top = const TOP,
     )
 }
-
-/// The constants that PendSV needs besides `bitmap`, `current` and `top`. Stored behind these in
-/// the kernel's record, so that one instruction loads all.
-pub(crate) type Literals = [usize; 7];
 
 /// The values in the order of the registers: r6, r7 and r8 as in the loop of polls, r9 the address
 /// of MPU_RBAR, r10 the return address of a poll, r12 xPSR with the Thumb bit, lr the code that

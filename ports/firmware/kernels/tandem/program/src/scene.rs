@@ -1,0 +1,15 @@
+//! The processes of a scene: their start and their end.
+
+use tandem_user::{self as user, Family};
+
+/// Spawns a process, and returns how it has ended.
+pub fn outcome(family: Family, name: &str, body: impl FnOnce()) -> usize {
+    start(2, family, name, body);
+    user::reap().expect("a child has ended").1
+}
+
+/// Spawns a process. `body` must hold numbers alone.
+pub fn start(priority: u8, family: Family, name: &str, body: impl FnOnce()) -> user::Child {
+    // SAFETY: the bodies of scenes hold numbers.
+    unsafe { user::spawn(priority, name, family, body) }.expect("a process can start")
+}
