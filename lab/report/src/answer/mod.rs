@@ -281,7 +281,12 @@ fn of_published(list: &List) -> String {
 
 /// The sentences that read the results of the experiments, as many as a title has room for.
 fn of_experiments(run: &Run) -> String {
-    let mut title = String::new();
+    let mut title = match trust::misses(run) {
+        Some((missed @ 1.., samples)) => {
+            format!("{} missed the deadline", span::share_of(missed, samples))
+        }
+        _ => String::new(),
+    };
     let mut left_out = 0;
     let experiments = reading::experiments(run);
     let found = experiments

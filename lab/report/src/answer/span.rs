@@ -169,6 +169,11 @@ pub fn ratio(ratio: f64) -> String {
     }
 }
 
+/// A part of the samples, as `256 of 20 000 samples`.
+pub fn share_of(part: u64, samples: u64) -> String {
+    format!("{} of {} samples", grouped(part as f64), grouped(samples as f64))
+}
+
 /// A number and its noun, as `1 case` or `2 cases`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

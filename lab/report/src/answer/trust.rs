@@ -183,12 +183,29 @@ pub fn limits(run: &Run) -> (usize, usize) {
     (held, all.len())
 }
 
-/// The sentence on limits; `None` if no case was measured.
+/// The samples of a run that missed their deadline, and all that had one; `None` if none had one.
+pub fn misses(run: &Run) -> Option<(u64, u64)> {
+    let series = run.cases.iter().filter(|case| case.is_proven()).flat_map(CaseResult::measured);
+    let counts = series.filter_map(|series| series.misses);
+    let sum =
+        counts.fold((0, 0), |(misses, samples), one| (misses + one.misses, samples + one.samples));
+    (sum.1 > 0).then_some(sum)
+}
+
+/// The sentence on limits and deadlines; `None` if no case was measured.
 fn judged(run: &Run) -> Option<String> {
+    let deadline = misses(run).map(|(missed, samples)| match missed {
+        0 => format!("None of {} samples missed the deadline.", span::grouped(samples as f64)),
+        _ => format!("{} missed the deadline.", span::share_of(missed, samples)),
+    });
+    let is_measured = run.peers.is_empty() && run.cases.iter().any(CaseResult::is_proven);
+    let nothing = || is_measured.then(|| "No limits were set: nothing is judged.".to_owned());
+    on_limits(run).or(deadline).or_else(nothing)
+}
+
+/// The sentence on limits; `None` without limits.
+fn on_limits(run: &Run) -> Option<String> {
     match limits(run) {
-        (_, 0) if run.peers.is_empty() && run.cases.iter().any(CaseResult::is_proven) => {
-            Some("No limits were set: nothing is judged.".to_owned())
-        }
         (_, 0) => None,
         (1, 1) => Some("1 of 1 limit holds.".to_owned()),
         (held, all) if held == all => Some(format!("{held} of {all} limits hold.")),
@@ -199,7 +216,9 @@ fn judged(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Answer;
     use chronoscope_run::{self as run, sample};
+    use chronoscope_statistics::tail::MissRate;
 
     fn heads(run: &Run) -> Vec<String> {
         Trust::from_run(run).verdicts.iter().map(|verdict| verdict.head.clone()).collect()
@@ -241,6 +260,17 @@ mod tests {
             "up to 20 ms stolen in 1 case (*); reference loops 12 % apart"
         );
         assert_eq!(trust.rest, ["No limits were set: nothing is judged."]);
+    }
+
+    #[test]
+    fn a_deadline_is_judged_and_its_misses_are_counted() {
+        let mut run = quiet();
+        let rest = |run: &Run| Trust::from_run(run).rest.join(" ").replace('\u{202f}', " ");
+        run.cases[0].series[0].misses = Some(MissRate::new(0, 5000));
+        assert_eq!(rest(&run), "None of 5 000 samples missed the deadline.");
+        run.cases[0].series[0].misses = Some(MissRate::new(256, 20_000));
+        assert_eq!(rest(&run), "256 of 20 000 samples missed the deadline.");
+        assert!(Answer::from_run(&run).title.starts_with("256 of 20"));
     }
 
     #[test]
