@@ -231,11 +231,12 @@ pub(super) fn scatter(lines: &[Line]) -> Option<String> {
     };
     let assumed = known().filter(|between| between.runs.is_none()).count();
     let learned = known().count() - assumed;
-    let [central, tail] = [statistics::ASSUMED, statistics::ASSUMED_IN_TAIL].map(|one| one * 100.0);
+    let central = statistics::ASSUMED * 100.0;
     let assumed = (assumed > 0).then(|| {
         format!(
-            "stored runs: a scatter of {central:.0} % between runs ({tail:.0} % in the tail) is assumed in {assumed} intervals: the store has fewer \
-             than three earlier runs of the case on this machine; variants in turn need none"
+            "stored runs: a scatter of {central:.0} % between runs is assumed in {assumed} intervals, and the tail is \
+             not judged: the store has fewer than three earlier runs of the case on this machine; \
+             variants in turn need none"
         )
     });
     let learned = (learned > 0).then(|| {

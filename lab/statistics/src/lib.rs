@@ -38,10 +38,11 @@ pub mod tail;
 #[cfg(test)]
 mod compare_test;
 
-pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
+pub use between::{ASSUMED, Between};
 pub use bursts::Bursts;
 pub use compare::{Case, Comparison, Rules, Test, compare, typical};
 pub use decide::{FEWEST_REPETITIONS, Reason, Verdict};
+pub use needed::Settled;
 pub use notable::Notable;
 pub use order::{Basis, UpperLimits, median_interval};
 pub use resample::{Interval, SplitMix64, median};

@@ -93,7 +93,7 @@ fn simulated(effort: Effort) -> Vec<Row> {
     let beside = "beside neighbours, 20 cases, 10 pairs";
     rows.push(Row::at_most(format!("{beside}: false alarm"), 0.02, alarms, rounds));
     rows.push(Row::at_least(format!("{beside}: 10 % slower is found"), 0.85, found, rounds));
-    for (noise, pairs, least) in [(0.02, 10, 0.85), (0.05, 20, 0.75)] {
+    for (noise, pairs, least) in [(0.02, 10, 0.35), (0.02, 20, 0.95), (0.05, 20, 0.10)] {
         let found = count(rounds, || {
             let study = study(&mut random, noise, 1.1, pairs);
             judged(&study, None)[0].verdict == Verdict::Regression
