@@ -330,6 +330,7 @@ mod tests {
             figures: one.figures,
             at_most: one.at_most,
             settled_by: one.settled_by,
+            widened: one.widened,
             between_runs: one.between_runs,
             threshold: one.threshold,
         }

@@ -34,7 +34,8 @@
 //! minutes on a shared host. When A and B alternate (A B B A A B …), set `interleaved`: repetition
 //! i of A and repetition i of B then form a pair, and the ratio depends only on differences
 //! *within* pairs. Drift that is slow against the duration of a pair cancels, in size and in
-//! variance. If all of A ran before all of B, the figures cannot distinguish drift from a
+//! variance. Where the order of the pairs' ratios shows that neighbours are alike, the interval is
+//! wider ([`dependence`]). If all of A ran before all of B, the figures cannot distinguish drift from a
 //! regression: [`Case::between`] adds the variance between runs to the interval.
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,7 @@ use super::{
     between::Between,
     decide::{Evidence, FEWEST_REPETITIONS, Reason, Verdict},
     needed::{Settled, Unsettled},
+    order::dependence,
     resample::{Interval, median},
     sequential,
     significance::{Difference, Quantiles, holm, holm_rates, trimmed_mean},
@@ -53,7 +55,7 @@ use super::{
 /// at 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates correct the
 /// excess: a family raises a false regression in 2 % of comparisons, by simulation.
 pub fn alpha(family: usize) -> f64 {
-    if family <= ONE_CASE { 0.035 } else { 0.02 }
+    if family <= ONE_CASE { 0.03 } else { 0.02 }
 }
 
 /// The most tests of a family that is one series.
@@ -132,6 +134,9 @@ pub struct Comparison {
     pub b: Option<f64>,
     /// B relative to A: `b / a`, or with pairs the typical ratio of a pair.
     pub ratio: Option<f64>,
+    /// The factor by which the interval is wider because neighbouring pairs are alike; `None` without
+    /// pairs, or where they are not.
+    pub widened: Option<f64>,
     /// The 95 % interval of the ratio, for this statistic alone.
     pub interval: Option<Interval>,
     /// The interval of the ratio after Holm's correction over the family, which decides on a
@@ -218,6 +223,7 @@ impl Measured {
                 a: typical(case.a, case.exact),
                 b: typical(case.b, case.exact),
                 ratio: None,
+                widened: None,
                 interval: None,
                 corrected: None,
                 test,
@@ -255,8 +261,14 @@ impl Measured {
             true => Difference::paired(&a, &b),
             false => Difference::independent(&a, &b),
         };
-        let Some(within) = found else { return };
+        let Some(mut within) = found else { return };
         let result = &mut self.result;
+        if case.interleaved {
+            let ratios: Vec<f64> = b.iter().zip(&a).map(|(b, a)| b - a).collect();
+            let factor = dependence(&ratios, rules.look.is_some());
+            within.variance *= factor;
+            result.widened = (factor > 1.0).then(|| factor.sqrt());
+        }
         result.ratio = Some(within.value.exp());
         let smaller = result.a.zip(result.b).map_or(f64::INFINITY, |(a, b)| a.min(b));
         result.noise_floor = Some(case.step / smaller);

@@ -68,7 +68,7 @@ fn simulated(effort: Effort) -> Vec<Row> {
         let figures = correlated(&mut random, 0.5, 10);
         count.add(&figures[..9], figures[9]);
     }
-    rows.extend(count.rows("runs correlated by 0.5", 9, 0.03));
+    rows.extend(count.rows("runs correlated by 0.5", 9, 0.06));
     // The sentence that was printed before: five repetitions of this run, and the next run's median.
     let within = (0..rounds)
         .filter(|_| {

@@ -533,6 +533,7 @@ mod tests {
                     },
                     at_most: Some(high - 1.0),
                     settled_by: None,
+                    widened: None,
                     between_runs: None,
                     threshold: 0.05,
                 }

@@ -190,6 +190,8 @@ pub struct StatisticLine {
     pub at_most: Option<f64>,
     /// The numbers of repetitions of each side that would settle an open statistic.
     pub settled_by: Option<statistics::Settled>,
+    /// The factor by which the interval is wider because neighbouring pairs are alike.
+    pub widened: Option<f64>,
     /// The scatter between runs in the interval; `None` if the sides took turns.
     pub between_runs: Option<BetweenRuns>,
     #[serde(skip)]
@@ -597,6 +599,7 @@ fn statistic_line(
         figures: Figures { a, b, ratio, interval, corrected, test, p, p_holm, noise_floor },
         at_most: measured.at_most,
         settled_by: measured.settled_by,
+        widened: measured.widened,
         between_runs: values.between.map(BetweenRuns::from),
         threshold,
     }
