@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::Side,
-    comparison::StatisticLine, comparison::in_a_word, comparison::steady, comparison::up_to,
-    error::Result,
+    comparison::StatisticLine, comparison::in_a_word, comparison::numbers, comparison::steady,
+    comparison::up_to, error::Result,
 };
 use chronoscope_run::{Context, Unit};
 use chronoscope_units::{digits, show};
@@ -51,6 +51,9 @@ pub fn table(comparison: &Comparison, screen: &Screen) -> String {
     for one in &comparison.lines {
         for reason in &one.reasons {
             line(&format!("{}: {}: {reason}", one.name(), one.finding.words()));
+        }
+        for words in &one.information {
+            line(&format!("{}: {words}", one.name()));
         }
     }
     for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
@@ -185,7 +188,7 @@ fn row(line: &Line, statistic: &StatisticLine, track: &Track, dumb: bool) -> Vec
             .interval
             .map_or_else(none, |ends| format!("{} … {}", ratio(ends.low), ratio(ends.high))),
         statistic.at_most.filter(|_| is_open).map_or_else(none, up_to),
-        statistic.settled_by.map_or_else(none, |number| number.to_string()),
+        statistic.settled_by.map_or_else(none, numbers),
         in_a_word(statistic).to_owned(),
         track.row(statistic, dumb),
     ]
@@ -325,6 +328,7 @@ mod tests {
             figures: one.figures,
             at_most: one.at_most,
             settled_by: one.settled_by,
+            widened: one.widened,
             between_runs: one.between_runs,
             threshold: one.threshold,
         }

@@ -1,7 +1,7 @@
 //! The statistics that a comparison can judge, and the choice of those that it judges.
 
 use crate::Repetition;
-use chronoscope_statistics::{ASSUMED, ASSUMED_IN_TAIL, median};
+use chronoscope_statistics::{ASSUMED, median};
 use chronoscope_units::{OneLine, words::nearest};
 
 /// A statistic of repetitions that a comparison can judge.
@@ -13,12 +13,15 @@ pub struct ComparedStatistic {
     pub at: &'static str,
     /// The value of a repetition. `None` if the repetition has too few samples.
     pub of: fn(&Repetition) -> Option<f64>,
-    /// ComparedStatistic without being named, if every repetition has it.
+    /// Whether the statistic is judged without being named, if every repetition has it.
     usual: Usual,
+    /// The fewest samples of a repetition from which the statistic is judged without being named.
+    pub fewest_samples: u64,
     /// The exact figure of several repetitions.
     exact: fn(&[f64]) -> Option<f64>,
-    /// The scatter between runs that is assumed where nothing is known of it: 0.15 is 15 %.
-    pub scatter: f64,
+    /// The scatter between runs that is assumed where nothing is known of it: 0.15 is 15 %. `None`
+    /// in the tail and of extremes: two runs are then not judged.
+    pub scatter: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub const COMPARED_STATISTICS: &[ComparedStatistic] = &[
     ComparedStatistic::new("p50", "at the median", Usual::Always, |one| known(one.p50)).central(),
     ComparedStatistic::new("mean", "on average", Usual::Never, |one| known(one.mean)).central(),
     ComparedStatistic::new("p99", "at p99", Usual::Always, |one| one.p99),
-    ComparedStatistic::new("p99.9", "at p99.9", Usual::Always, |one| one.p999),
+    ComparedStatistic::new("p99.9", "at p99.9", Usual::Always, |one| one.p999).needing(10_000),
     ComparedStatistic::new("max", "at worst", Usual::Exact, |one| known(one.max)).exactly(greatest),
 ];
 
@@ -60,11 +63,15 @@ impl ComparedStatistic {
         usual: Usual,
         of: fn(&Repetition) -> Option<f64>,
     ) -> Self {
-        Self { name, at, of, usual, exact: median, scatter: ASSUMED_IN_TAIL }
+        Self { name, at, of, usual, fewest_samples: 0, exact: median, scatter: None }
     }
 
     const fn central(self) -> Self {
-        Self { scatter: ASSUMED, ..self }
+        Self { scatter: Some(ASSUMED), ..self }
+    }
+
+    const fn needing(self, fewest_samples: u64) -> Self {
+        Self { fewest_samples, ..self }
     }
 
     const fn exactly(self, exact: fn(&[f64]) -> Option<f64>) -> Self {

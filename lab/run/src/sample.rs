@@ -316,6 +316,7 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
         by_repetition: (0..5).map(repetition).collect(),
         histogram: vec![(p50, 5_000)],
         soak: None,
+        next: None,
         samples: Vec::new(),
     }
 }

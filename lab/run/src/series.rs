@@ -4,7 +4,10 @@ use chronoscope_statistics::{Basis, Bursts, Interval, MissRate, Summary, UpperLi
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::words::{Role, Unit};
+use crate::{
+    next::NextRun,
+    words::{Role, Unit},
+};
 
 /// A series of a case, over all repetitions. All values are in `unit`.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -51,6 +54,9 @@ pub struct SeriesResult {
     /// The samples that a soak keeps one by one; `None` outside of a soak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soak>,
+    /// The predictions of the next run; set where earlier runs are known, and in no file.
+    #[serde(skip)]
+    pub next: Option<NextRun>,
     /// All samples in the order measured, as `(start, value)`; kept on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<(f64, f64)>,

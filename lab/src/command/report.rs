@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{demo, team};
+use super::{compare, demo, team};
 use chronoscope_engine::study;
 
 use crate::cli;
@@ -29,6 +29,9 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
         let reference = Reference::try_from(word.as_os_str())?;
         let (found, mut run) = reference.load(|| Store::open(&arguments.store.place()?))?;
         study::complete(&mut run);
+        if reference.is_in_store() && arguments.output.format().is_table() {
+            compare::predict(&Store::open(&arguments.store.place()?)?, &mut run)?;
+        }
         runs.push((found, run));
     }
     let (format, file) = (arguments.output.format(), arguments.output.output.as_deref());

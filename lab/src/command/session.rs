@@ -5,7 +5,7 @@ use std::{mem, time::Instant};
 
 use anyhow::{Context as _, Result};
 
-use super::keep;
+use super::{compare, keep};
 use crate::{cli, progress};
 use chronoscope_base::console;
 use chronoscope_engine::{
@@ -117,6 +117,11 @@ impl Measured {
         let stored = self.store();
         let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
         let (format, file) = (output.format(), output.output.as_deref());
+        if let (Some(store), Some(run), true) =
+            (&self.store, self.runs.first_mut(), format.is_table() && stored.is_ok())
+        {
+            compare::predict(store, run)?;
+        }
         report::write(self.run()?, format, file, name.as_deref())?;
         stored.map(drop)
     }

@@ -69,7 +69,7 @@ impl<'a> UntilSure<'a> {
             false => format!("the limit of {} is over", rough_time(self.limit)),
         };
         let note = format!(
-            "until sure: {end}, after {} looks and {} pairs; intervals and tests allow for the looks",
+            "until sure: {end}, after {} looks and {} pairs; intervals and tests allow for the looks and for pairs that are alike in a row",
             self.looks, self.repetitions
         );
         (self.lines.into_iter().flatten().collect(), note)

@@ -6,11 +6,15 @@ use super::significance::Difference;
 
 /// The relative scatter between runs (one standard deviation) that is assumed of the median by a
 /// wall clock without a known history: 0.15 is 15 %. Source: measurements on shared virtual
-/// machines.
+/// machines. No scatter is assumed of percentiles in the tail, and of extremes: there it reached
+/// 100 % and more.
 pub const ASSUMED: f64 = 0.15;
 
-/// The scatter that is assumed of percentiles in the tail, and of extremes.
-pub const ASSUMED_IN_TAIL: f64 = 0.30;
+/// The share from which a scatter learned from fewer than [`MANY_RUNS`] allows no verdict.
+const WILD: f64 = 1.0;
+
+/// The number of runs from which any learned scatter allows a verdict.
+const MANY_RUNS: usize = 5;
 
 /// The fewest earlier runs whose scatter is learned.
 pub const FEWEST_RUNS: usize = 3;
@@ -18,16 +22,28 @@ pub const FEWEST_RUNS: usize = 3;
 /// The scatter between runs of the same case on the same machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Between {
-    /// The standard deviation of the logarithm of a run's figure.
+    /// The standard deviation of the logarithm of a run's figure; infinite if it is unknown.
     pub deviation: f64,
-    /// The number of runs from which it was learned; `None` if it is assumed.
+    /// The number of runs from which it was learned; `None` if it is assumed or unknown.
     pub runs: Option<usize>,
 }
 
 impl Between {
-    /// A scatter that is assumed: [`ASSUMED`] or [`ASSUMED_IN_TAIL`].
+    /// A scatter that is assumed, such as [`ASSUMED`].
     pub fn assumed(share: f64) -> Self {
         Self { deviation: share.ln_1p(), runs: None }
+    }
+
+    /// A scatter that is unknown.
+    pub fn unknown() -> Self {
+        Self { deviation: f64::INFINITY, runs: None }
+    }
+
+    /// Returns whether two runs with this scatter may be judged: not if it is unknown, and not if
+    /// fewer than five runs taught a scatter of 100 % or more, whose own error is a factor of ten.
+    pub fn allows_verdict(&self) -> bool {
+        let is_wild = self.share() >= WILD && self.runs.is_some_and(|runs| runs < MANY_RUNS);
+        self.deviation.is_finite() && !is_wild
     }
 
     /// Learns the scatter from the figure of each earlier run. `None` with fewer than
@@ -84,6 +100,15 @@ mod tests {
         assert!((learned.share() - 0.1).abs() < 1e-12);
         assert_eq!(learned.runs, Some(3));
         assert!((Between::assumed(ASSUMED).share() - ASSUMED).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_unknown_or_wild_scatter_allows_no_verdict() {
+        assert!(Between::assumed(ASSUMED).allows_verdict());
+        assert!(!Between::unknown().allows_verdict());
+        let learned = |runs, share: f64| Between { deviation: share.ln_1p(), runs: Some(runs) };
+        assert!(learned(3, 0.99).allows_verdict() && learned(5, 3.0).allows_verdict());
+        assert!(!learned(4, 1.01).allows_verdict());
     }
 
     #[test]

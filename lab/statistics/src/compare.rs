@@ -10,14 +10,17 @@
 //! logarithms, from ten repetitions on of the trimmed means (see [`super::significance`]).
 //! The ratio is its exponential, the interval comes from its standard error, and the p-value too.
 //!
-//! [`super::decide`] has the rules. A **regression** is a difference that is significant
-//! and exceeds the threshold; a **pass** requires that the whole interval is within the threshold;
-//! everything between is **open**: no regression is shown, and none excluded.
+//! [`super::decide`] has the rules. A **regression** is a difference that exceeds the threshold: the
+//! whole interval, corrected for the family, is above it. A **pass** requires that the whole
+//! interval is within the threshold. Everything between is **open**: a regression is neither shown
+//! nor excluded, although B may be shown to be slower.
 //!
 //! # Error rates
 //!
 //! All statistics of all cases of a comparison are one family. Holm's correction keeps the chance
-//! of *any* false regression in it at 2 % (see [`alpha`]). The chance of any
+//! of *any* false regression in it at 2 % (see [`alpha`]), also where every case is slower by
+//! exactly the threshold. Regressions and improvements are two families, each with half of the
+//! error rate. The chance of any
 //! false alarm is controlled, not the share of false ones among the alarms (the false discovery
 //! rate), because a single false alarm stops a release, and because the usual change concerns a
 //! case or two, for which a false discovery rate finds no more. An interval covers its statistic
@@ -31,7 +34,8 @@
 //! minutes on a shared host. When A and B alternate (A B B A A B …), set `interleaved`: repetition
 //! i of A and repetition i of B then form a pair, and the ratio depends only on differences
 //! *within* pairs. Drift that is slow against the duration of a pair cancels, in size and in
-//! variance. If all of A ran before all of B, the figures cannot distinguish drift from a
+//! variance. Where the order of the pairs' ratios shows that neighbours are alike, the interval is
+//! wider ([`dependence`]). If all of A ran before all of B, the figures cannot distinguish drift from a
 //! regression: [`Case::between`] adds the variance between runs to the interval.
 
 use serde::{Deserialize, Serialize};
@@ -39,10 +43,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     between::Between,
     decide::{Evidence, FEWEST_REPETITIONS, Reason, Verdict},
-    needed::Unsettled,
+    needed::{Settled, Unsettled},
+    order::dependence,
     resample::{Interval, median},
     sequential,
-    significance::{Difference, holm, trimmed_mean},
+    significance::{Difference, Quantiles, holm, holm_rates, trimmed_mean},
 };
 
 /// The two-sided error rate of a family after Holm's correction, by the number of its tests: half
@@ -50,7 +55,7 @@ use super::{
 /// at 0.02 and of 2 at 0.0006, with ten to thirty normal repetitions. These rates correct the
 /// excess: a family raises a false regression in 2 % of comparisons, by simulation.
 pub fn alpha(family: usize) -> f64 {
-    if family <= ONE_CASE { 0.035 } else { 0.02 }
+    if family <= ONE_CASE { 0.03 } else { 0.02 }
 }
 
 /// The most tests of a family that is one series.
@@ -129,22 +134,28 @@ pub struct Comparison {
     pub b: Option<f64>,
     /// B relative to A: `b / a`, or with pairs the typical ratio of a pair.
     pub ratio: Option<f64>,
-    /// The 95 % interval of the ratio.
+    /// The factor by which the interval is wider because neighbouring pairs are alike; `None` without
+    /// pairs, or where they are not.
+    pub widened: Option<f64>,
+    /// The 95 % interval of the ratio, for this statistic alone.
     pub interval: Option<Interval>,
+    /// The interval of the ratio after Holm's correction over the family, which decides on a
+    /// regression and on an improvement.
+    pub corrected: Option<Interval>,
     /// The procedure that gave the p-value.
     pub test: Test,
-    /// The two-sided p-value of this statistic alone.
+    /// The two-sided p-value of equality, for this statistic alone.
     pub p: Option<f64>,
-    /// The p-value after Holm's correction over the family.
+    /// The p-value of equality after Holm's correction over the family. No verdict depends on it.
     pub p_holm: Option<f64>,
     /// One step of the clock as a share of the smaller side: 0.02 is 2 %; `None` with an exact
     /// clock.
     pub noise_floor: Option<f64>,
     /// The growth of B over A that cannot be excluded: 0.12 is 12 %; `None` without an interval.
     pub at_most: Option<f64>,
-    /// For an open statistic, the number of repetitions of each side that would settle it with a
-    /// chance of 80 %; `None` if no number would.
-    pub settled_by: Option<usize>,
+    /// For an open statistic, the numbers of repetitions of each side that would settle it; `None`
+    /// if no number would.
+    pub settled_by: Option<Settled>,
     /// The verdict, after Holm's correction.
     pub verdict: Verdict,
 }
@@ -154,31 +165,54 @@ pub struct Comparison {
 /// out of that count. Apart from `p_holm`, `settled_by` and the verdict, a result depends on its
 /// own repetitions alone.
 pub fn compare(cases: &[Case], rules: &Rules) -> Vec<Comparison> {
-    let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::new(case, rules)).collect();
-    let ps: Vec<f64> = measured.iter().filter_map(|one| one.result.p).collect();
-    let mut corrected = holm(&ps).into_iter();
-    let alpha = rules.alpha(ps.len());
-    let test_rate = alpha / ps.len().max(1) as f64;
-    for one in measured.iter_mut().filter(|one| one.result.p.is_some()) {
-        one.result.p_holm = corrected.next();
-        one.decide(rules, alpha, test_rate);
+    let mut quantiles = Quantiles::default();
+    let mut measured: Vec<Measured> =
+        cases.iter().map(|case| Measured::new(case, rules, &mut quantiles)).collect();
+    let judged: Vec<(f64, Difference)> = measured
+        .iter()
+        .filter_map(|one| Some((one.result.p?, one.estimate.as_ref()?.difference)))
+        .collect();
+    let alpha = rules.alpha(judged.len());
+    let threshold = rules.threshold.ln_1p();
+    let rates = |side: fn(Difference) -> Difference| {
+        let ps = judged.iter().map(|(_, one)| side(*one).test_above(threshold).unwrap_or(2.0));
+        holm_rates(&ps.collect::<Vec<f64>>(), alpha)
+    };
+    let slower = rates(|difference| difference);
+    let faster = rates(Difference::reversed);
+    let corrected = holm(&judged.iter().map(|(p, _)| *p).collect::<Vec<f64>>());
+    let of_family = corrected.into_iter().zip(slower.into_iter().zip(faster));
+    let all = measured.iter_mut().filter(|one| one.result.p.is_some() && one.estimate.is_some());
+    for (one, (p_holm, (slower, faster))) in all.zip(of_family) {
+        one.result.p_holm = Some(p_holm);
+        one.decide(rules, [slower, faster], &mut quantiles);
     }
     measured.into_iter().map(|one| one.result).collect()
 }
 
-/// A result whose verdict may still depend on the family, with the figures that determine
-/// `settled_by`.
+/// A result whose verdict may still depend on the family.
 struct Measured {
     result: Comparison,
-    /// The difference of logarithms by the repetitions alone, their number, and the variance
-    /// between runs.
-    difference: Option<(Difference, usize, f64)>,
+    /// `None` where nothing was estimated: an exact clock, or figures that are not usable.
+    estimate: Option<Estimate>,
+}
+
+/// The difference of logarithms on which the intervals of a result rest.
+struct Estimate {
+    /// The difference with the variance between runs.
+    difference: Difference,
+    /// The difference by the repetitions alone.
+    within: Difference,
+    /// The repetitions of the side that has fewer.
+    repetitions: usize,
+    /// The variance between runs, which further repetitions do not reduce.
+    fixed: f64,
 }
 
 impl Measured {
     /// Computes the figures of a statistic except the corrected p-value, and the verdict where it
     /// depends on no p-value.
-    fn new(case: &Case, rules: &Rules) -> Self {
+    fn new(case: &Case, rules: &Rules, quantiles: &mut Quantiles) -> Self {
         let test = match (case.exact, case.interleaved) {
             (true, _) => Test::Exact,
             (false, true) => Test::Paired,
@@ -189,7 +223,9 @@ impl Measured {
                 a: typical(case.a, case.exact),
                 b: typical(case.b, case.exact),
                 ratio: None,
+                widened: None,
                 interval: None,
+                corrected: None,
                 test,
                 p: None,
                 p_holm: None,
@@ -198,12 +234,12 @@ impl Measured {
                 settled_by: None,
                 verdict: Verdict::Open,
             },
-            difference: None,
+            estimate: None,
         };
         match unusable(case) {
             Some(reason) => measured.result.verdict = Verdict::Inconclusive(reason),
             None if case.exact => measured.count(),
-            None => measured.estimate(case, rules),
+            None => measured.estimate(case, rules, quantiles),
         }
         measured
     }
@@ -219,55 +255,72 @@ impl Measured {
         };
     }
 
-    fn estimate(&mut self, case: &Case, rules: &Rules) {
+    fn estimate(&mut self, case: &Case, rules: &Rules, quantiles: &mut Quantiles) {
         let (a, b) = (logarithms(case.a), logarithms(case.b));
         let found = match case.interleaved {
             true => Difference::paired(&a, &b),
             false => Difference::independent(&a, &b),
         };
-        let Some(within) = found else { return };
-        let difference = case.between.map_or(within, |between| between.widen(within));
-        let (low, high) = difference.interval(rules.interval_rate());
+        let Some(mut within) = found else { return };
         let result = &mut self.result;
+        if case.interleaved {
+            let ratios: Vec<f64> = b.iter().zip(&a).map(|(b, a)| b - a).collect();
+            let factor = dependence(&ratios, rules.look.is_some());
+            within.variance *= factor;
+            result.widened = (factor > 1.0).then(|| factor.sqrt());
+        }
         result.ratio = Some(within.value.exp());
-        result.interval = Some(Interval { low: low.exp(), high: high.exp() });
-        result.p = difference.test().map(|test| test.p);
         let smaller = result.a.zip(result.b).map_or(f64::INFINITY, |(a, b)| a.min(b));
         result.noise_floor = Some(case.step / smaller);
-        self.difference = Some((
+        // Runs whose scatter is unknown leave every ratio open.
+        if case.between.is_some_and(|between| !between.allows_verdict()) {
+            return;
+        }
+        let difference = case.between.map_or(within, |between| between.widen(within));
+        result.interval = Some(ratios(quantiles.interval(&difference, rules.interval_rate())));
+        result.p = difference.test().map(|test| test.p);
+        self.estimate = Some(Estimate {
+            difference,
             within,
-            case.a.len().min(case.b.len()),
-            case.between.map_or(0.0, |between| between.variance()),
-        ));
+            repetitions: case.a.len().min(case.b.len()),
+            fixed: case.between.map_or(0.0, |between| between.variance()),
+        });
     }
 
-    /// Decides by the corrected p-value. `alpha` is the error rate of the family,
-    /// `test_rate` the error rate of a single test in it.
-    fn decide(&mut self, rules: &Rules, alpha: f64, test_rate: f64) {
+    /// Decides by the corrected interval. `rates` are the error rates at which Holm's correction
+    /// tests a regression and an improvement.
+    fn decide(&mut self, rules: &Rules, rates: [f64; 2], quantiles: &mut Quantiles) {
         let result = &mut self.result;
-        let (Some(ratio), Some(interval), Some(p)) = (result.ratio, result.interval, result.p_holm)
+        let (Some(ratio), Some(interval), Some(estimate)) =
+            (result.ratio, result.interval, &self.estimate)
         else {
             return;
         };
-        let evidence =
-            Evidence { ratio, interval, p, step: result.noise_floor.unwrap_or_default() };
+        let [slower, faster] =
+            rates.map(|rate| ratios(quantiles.interval(&estimate.difference, rate)));
+        let corrected = Interval { low: slower.low, high: faster.high };
+        let step = result.noise_floor.unwrap_or_default();
+        let evidence = Evidence { ratio, interval, corrected, step };
+        result.corrected = Some(corrected);
         result.at_most = Some(evidence.upper() - 1.0).filter(|share| share.is_finite());
-        result.verdict = evidence.decide(rules.threshold, alpha);
-        let (Verdict::Open, Some((difference, repetitions, fixed))) =
-            (result.verdict, self.difference)
-        else {
-            return;
-        };
-        let unsettled = Unsettled {
-            difference,
-            repetitions,
-            fixed,
-            threshold: rules.threshold.ln_1p(),
-            interval_rate: rules.interval_rate(),
-            test_rate,
-        };
-        result.settled_by = unsettled.repetitions();
+        result.verdict = evidence.decide(rules.threshold);
+        if result.verdict == Verdict::Open {
+            let unsettled = Unsettled {
+                difference: estimate.within,
+                repetitions: estimate.repetitions,
+                fixed: estimate.fixed,
+                threshold: rules.threshold.ln_1p(),
+                interval_rate: rules.interval_rate(),
+                test_rate: rates[0],
+            };
+            result.settled_by = unsettled.settled();
+        }
     }
+}
+
+/// The interval of a ratio from the interval of its logarithm.
+fn ratios((low, high): (f64, f64)) -> Interval {
+    Interval { low: low.exp(), high: high.exp() }
 }
 
 /// Returns why a statistic cannot be compared.

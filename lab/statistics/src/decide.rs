@@ -51,7 +51,7 @@ pub enum Reason {
     },
     /// A repetition is not a number from 1e-100 to 1e100; with an exact clock, zero is allowed too.
     NotPositive,
-    /// B is significantly slower than the threshold, but by less than one step of the clock.
+    /// B is slower by more than the threshold, but by less than one step of the clock.
     WithinStep,
     /// B is slower or faster, but so may have been the machine: the conditions of A and B differ.
     InDoubt,
@@ -80,10 +80,10 @@ impl fmt::Display for Reason {
 pub struct Evidence {
     /// B / A.
     pub ratio: f64,
-    /// The interval of the ratio.
+    /// The interval of the ratio, for this statistic alone.
     pub interval: Interval,
-    /// The p-value after the correction for the family.
-    pub p: f64,
+    /// The interval of the ratio after the correction for the family.
+    pub corrected: Interval,
     /// The clock's step, as a share of the smaller side.
     pub step: f64,
 }
@@ -95,20 +95,19 @@ impl Evidence {
         self.interval.high * (1.0 + self.step)
     }
 
-    /// Decides on a statistic. `threshold` is the smallest relative growth that matters, `alpha`
-    /// the error rate of the family's test.
+    /// Decides on a statistic. `threshold` is the smallest relative growth that matters.
     ///
-    /// A difference must be significant *and* exceed the threshold. Equality is never assumed from
-    /// a lack of significance: a pass requires that every ratio in the interval is within the
-    /// threshold.
-    pub fn decide(&self, threshold: f64, alpha: f64) -> Verdict {
-        let needed = 1.0 + threshold.max(self.step);
-        let is_significant = self.p < alpha;
-        if is_significant && self.ratio > needed {
+    /// A regression requires that every ratio in the corrected interval exceeds the threshold, so
+    /// the word means *slower by more than the threshold*. An improvement is the mirror image. A
+    /// pass requires that every ratio in the interval is within the threshold.
+    pub fn decide(&self, threshold: f64) -> Verdict {
+        let is_slower = self.corrected.low > 1.0 + threshold;
+        let is_faster = self.corrected.high < 1.0 / (1.0 + threshold);
+        if is_slower && self.ratio > 1.0 + self.step {
             Verdict::Regression
-        } else if is_significant && self.ratio < 1.0 / needed {
+        } else if is_faster && self.ratio < 1.0 / (1.0 + self.step) {
             Verdict::Improvement
-        } else if is_significant && self.ratio > 1.0 + threshold {
+        } else if is_slower {
             Verdict::Inconclusive(Reason::WithinStep)
         } else if self.upper() <= 1.0 + threshold {
             Verdict::Pass
@@ -165,39 +164,45 @@ mod tests {
         *,
     };
 
-    const ALPHA: f64 = 0.04;
-
     /// The threshold is 1/16; all figures are exact in binary.
     #[test]
     fn each_condition_has_its_bound() {
         let step = Inconclusive(Reason::WithinStep);
-        for (ratio, low, high, p, floor, expected) in [
-            (1.25, 1.125, 1.5, 0.01, 0.0, Regression),
-            // The threshold alone is not exceeded, and not excluded.
-            (1.0625, 1.03125, 1.5, 0.01, 0.0, Open),
-            (1.25, 1.125, 1.5, 0.01, 0.25, step),
-            (1.5, 1.25, 1.75, 0.01, 0.25, Regression),
-            // Not significant: nothing is shown, whatever the ratio.
-            (1.25, 0.875, 1.5, ALPHA, 0.0, Open),
-            (1.25, 1.125, 1.5, ALPHA, 0.0, Open),
-            (4.0, 0.5, 32.0, 0.9, 0.0, Open),
+        for (ratio, [low, high], corrected, floor, expected) in [
+            (1.25, [1.125, 1.5], [1.09375, 1.75], 0.0, Regression),
+            // The threshold itself is not exceeded.
+            (1.25, [1.125, 1.5], [1.0625, 1.75], 0.0, Open),
+            // Slower, but perhaps by less than the threshold.
+            (1.25, [1.03125, 1.5], [1.015625, 1.75], 0.0, Open),
+            (1.25, [1.125, 1.5], [1.09375, 1.5], 0.25, step),
+            (1.5, [1.25, 1.75], [1.125, 2.0], 0.25, Regression),
+            // The correction for the family opens a finding.
+            (1.25, [1.125, 1.5], [0.875, 1.75], 0.0, Open),
+            (4.0, [0.5, 32.0], [0.25, 64.0], 0.0, Open),
             // A pass needs the whole interval within the threshold, with a step of the clock.
-            (1.0, 0.96875, 1.03125, 0.9, 0.0, Pass),
-            (1.0, 0.5, 1.0625, 0.9, 0.0, Pass),
-            (1.0, 0.96875, 1.09375, 0.9, 0.0, Open),
-            (1.0, 0.96875, 1.03125, 0.9, 0.125, Open),
-            (1.03125, 1.015625, 1.046875, 0.001, 0.0, Pass),
-            (0.75, 0.5, 0.875, 0.01, 0.0, Improvement),
-            (0.75, 0.5, 0.875, 0.01, 0.25, Improvement),
-            // Faster, but by no more than a step of the clock, or not significantly.
-            (0.875, 0.75, 0.9375, 0.01, 0.25, Open),
-            (0.75, 0.5, 0.875, ALPHA, 0.0, Pass),
-            (1.0 / 1.0625, 0.875, 0.984375, 0.01, 0.0, Pass),
-            (0.96875, 0.953125, 0.984375, 0.01, 0.0, Pass),
+            (1.0, [0.96875, 1.03125], [0.9375, 1.0625], 0.0, Pass),
+            (1.0, [0.5, 1.0625], [0.25, 4.0], 0.0, Pass),
+            (1.0, [0.96875, 1.09375], [0.9375, 1.125], 0.0, Open),
+            (1.0, [0.96875, 1.03125], [0.9375, 1.0625], 0.125, Open),
+            (1.03125, [1.015625, 1.046875], [1.0078125, 1.0625], 0.0, Pass),
+            (0.75, [0.5, 0.875], [0.5, 0.9375], 0.0, Improvement),
+            (0.75, [0.5, 0.875], [0.5, 0.9375], 0.25, Improvement),
+            // Faster, but by no more than a step of the clock, or perhaps by less than the
+            // threshold.
+            (0.875, [0.75, 0.9375], [0.75, 0.9375], 0.25, Open),
+            (0.75, [0.5, 0.875], [0.5, 1.0], 0.0, Pass),
+            (1.0 / 1.0625, [0.875, 0.984375], [0.75, 1.0], 0.0, Pass),
+            (0.96875, [0.953125, 0.984375], [0.9375, 1.0], 0.0, Pass),
         ] {
-            let evidence = Evidence { ratio, interval: Interval { low, high }, p, step: floor };
-            let found = evidence.decide(0.0625, ALPHA);
-            assert_eq!(found, expected, "{ratio} in {low}..{high}, p {p}, step {floor}");
+            let interval = |[low, high]: [f64; 2]| Interval { low, high };
+            let evidence = Evidence {
+                ratio,
+                interval: interval([low, high]),
+                corrected: interval(corrected),
+                step: floor,
+            };
+            let found = evidence.decide(0.0625);
+            assert_eq!(found, expected, "{ratio} in {low}..{high}, {corrected:?}, step {floor}");
         }
     }
 

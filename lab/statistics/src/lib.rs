@@ -8,6 +8,7 @@
 //! it, and [`sequential`] the price of looking more than once. [`order`] gives intervals of medians
 //! and upper limits of percentiles without assuming a distribution, [`resample`] medians, ranks and
 //! random numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
+//! [`predict`] says from the ranks of earlier runs how often the next one is beyond them.
 //! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence
 //! of runs changed its level. [`notable`] keeps the largest samples and the misses of a series that
 //! is too long to be kept whole.
@@ -29,6 +30,7 @@ pub mod gamma;
 pub mod needed;
 pub mod notable;
 pub mod order;
+pub mod predict;
 pub mod resample;
 pub mod sequential;
 pub mod significance;
@@ -39,12 +41,14 @@ pub mod tail;
 #[cfg(test)]
 mod tests;
 
-pub use between::{ASSUMED, ASSUMED_IN_TAIL, Between};
+pub use between::{ASSUMED, Between};
 pub use bursts::Bursts;
 pub use compare::{Case, Comparison, Rules, Test, compare, typical};
 pub use decide::{FEWEST_REPETITIONS, Reason, Verdict};
+pub use needed::Settled;
 pub use notable::Notable;
 pub use order::{Basis, UpperLimits, median_interval};
+pub use predict::Prediction;
 pub use resample::{Interval, SplitMix64, median};
 pub use slope::{Slope, slope};
 pub use summary::{Accumulator, DeadlinesDiffer, Stamped, Summary, Worst, quantile_of, rank};

@@ -23,6 +23,13 @@ const CONFIDENCE: f64 = 0.95;
 /// The p-value of [`drift_p`] up to which no interval is given.
 const DRIFT: f64 = 0.05;
 
+/// The p-value of [`drift_p`] up to which a mean allows for the dependence of its values. Chosen by
+/// simulation: a greater one costs independent values more power than dependent ones gain truth.
+const DEPENDENT: f64 = 0.1;
+
+/// The largest correlation between neighbours that is allowed for.
+const MOST_ALIKE: f64 = 0.9;
+
 /// The p-value of [`drift_p`] up to which the interval is the whole range. Chosen by simulation:
 /// with a correlation of 0.4 between neighbours, eight repetitions or more keep 93 %.
 const DOUBT: f64 = 0.3;
@@ -176,6 +183,33 @@ fn first(low: u64, high: u64, is_reached: impl Fn(u64) -> bool) -> Option<u64> {
     (from <= high).then_some(from)
 }
 
+/// Returns the factor by which the variance of a mean is greater than for independent values, from
+/// 1 on, where [`drift_p`] finds neighbours alike: (1 + r) / (1 − r) for the correlation r of the
+/// neighbours' ranks, which is corrected for its bias in few values. 1 where it finds no dependence.
+///
+/// The test has little power with few values. `is_repeated` says that the values are looked at again
+/// and again, as more come: the factor is then never left out, and its correlation is an upper
+/// bound.
+pub fn dependence(values: &[f64], is_repeated: bool) -> f64 {
+    let count = values.len() as f64;
+    if values.len() < FEWEST || !is_repeated && drift_p(values) > DEPENDENT {
+        return 1.0;
+    }
+    let ranks = ranks(values);
+    let mean = (count + 1.0) / 2.0;
+    let spread: f64 = ranks.iter().map(|rank| (rank - mean).powi(2)).sum();
+    let both: f64 = ranks.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
+    if spread == 0.0 {
+        return 1.0;
+    }
+    // The expected correlation of n values in random order is about −1 / n, and of dependent ones
+    // r − (1 + 4 r) / n.
+    let corrected = (count * both / spread + 1.0) / (count - 4.0).max(2.0);
+    let bound = if is_repeated { count.sqrt().recip() } else { 0.0 };
+    let alike = (corrected + bound).clamp(0.0, MOST_ALIKE);
+    (1.0 + alike) / (1.0 - alike)
+}
+
 /// Returns the one-sided p-value of the hypothesis that the order of the values is random, against
 /// neighbours that are alike: Bartels' rank version of von Neumann's ratio (1982). Equal values
 /// share the mean of their ranks. Up to eight values all orders are counted, which is exact; for
@@ -313,6 +347,24 @@ mod tests {
         assert!(drift_p(&step(8)) < 0.05 && drift_p(&step(9)) < 0.05);
         let rising: Vec<f64> = (0..1_000).map(f64::from).collect();
         assert!(drift_p(&rising) < 1e-9);
+    }
+
+    #[test]
+    fn dependent_values_make_a_mean_less_certain() {
+        let mixed = [3.0, 1.0, 6.0, 2.0, 5.0, 4.0];
+        assert_eq!(dependence(&mixed, false), 1.0);
+        let rising: Vec<f64> = (0..20).map(f64::from).collect();
+        assert!((dependence(&rising, false) - 19.0).abs() < 1e-9, "the largest is allowed for");
+        // Sums of 20 ranks by hand: r = 0.6, corrected 13 / 16.
+        let blocks: Vec<f64> = (0..20).map(|place| f64::from(place / 5 % 2)).collect();
+        let both = (19.0 - 2.0 * 3.0) / 20.0;
+        let alike = (20.0 * both + 1.0) / 16.0;
+        let expected = (1.0 + alike) / (1.0 - alike);
+        assert!((dependence(&blocks, false) - expected).abs() < 1e-9);
+        // Values that are looked at again carry the upper bound.
+        assert!(dependence(&blocks, true) > dependence(&blocks, false));
+        assert_eq!(dependence(&[7.0; 30], true), 1.0);
+        assert_eq!(dependence(&rising[..4], false), 1.0);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! look k spends the share 1 / (k (k + 1)) of the error rate: a half, a sixth, a twelfth … The
 //! shares of any number of looks sum to less than 1, so the error rates of all looks together stay
 //! below the error rate of a single test (Bonferroni), however the looks depend on each other and
-//! whenever the comparison ends: settled, or by a time limit. Bounds such as Pocock's need the
+//! whenever the comparison ends: settled, or by a time limit. A single look must be valid for that,
+//! so each allows for the dependence of neighbouring pairs ([`super::order::dependence`]). Bounds such as Pocock's need the
 //! number of looks in advance, which a time limit does not give.
 
 /// Returns the share of the error rate that a look may spend, from 0 to 1. Looks count from 1; the

@@ -7,6 +7,8 @@
 //! mean until nothing is significant. With fewer values, trimming would cost more power than it
 //! saves.
 
+use std::collections::BTreeMap;
+
 use super::beta::{t_quantile, t_two_sided};
 
 /// The most degrees of freedom that are computed with; Student's t is normal there.
@@ -79,13 +81,48 @@ impl Difference {
         (!p.is_nan()).then_some(TTest { t, freedom: self.freedom, p })
     }
 
+    /// Returns the p-value of the hypothesis that the difference is at most `margin`, doubled: it is
+    /// below an error rate α exactly when the lower end of the [interval](Self::interval) of α is
+    /// above the margin. From 0 to 2; `None` if a figure is not a number.
+    pub fn test_above(&self, margin: f64) -> Option<f64> {
+        let beyond = self.value - margin;
+        let t = if beyond == 0.0 { 0.0 } else { beyond / self.variance.sqrt() };
+        let p = t_two_sided(t, self.freedom);
+        (!p.is_nan()).then_some(if beyond > 0.0 { p } else { 2.0 - p })
+    }
+
+    /// Returns the difference of a less b.
+    pub fn reversed(self) -> Self {
+        Self { value: -self.value, ..self }
+    }
+
     /// Returns the two-sided interval that misses the true difference with the probability
     /// `error_rate`, from 0 to 1, under the assumptions of [`test`](Self::test).
     pub fn interval(&self, error_rate: f64) -> (f64, f64) {
-        let half = t_quantile(error_rate, self.freedom) * self.variance.sqrt();
+        self.around(t_quantile(error_rate, self.freedom))
+    }
+
+    /// Returns the interval of `quantile` standard errors on each side.
+    fn around(&self, quantile: f64) -> (f64, f64) {
+        let half = quantile * self.variance.sqrt();
         // No variance leaves a point, also where the quantile is infinite.
         let half = if self.variance == 0.0 { 0.0 } else { half };
         (self.value - half, self.value + half)
+    }
+}
+
+/// Quantiles of Student's t that were computed before: the statistics of a family share most of
+/// them, and one takes as long as sixty p-values.
+#[derive(Debug, Default)]
+pub(super) struct Quantiles(BTreeMap<[u64; 2], f64>);
+
+impl Quantiles {
+    /// Returns [`Difference::interval`].
+    pub fn interval(&mut self, difference: &Difference, error_rate: f64) -> (f64, f64) {
+        let key = [error_rate, difference.freedom].map(f64::to_bits);
+        let quantile =
+            self.0.entry(key).or_insert_with(|| t_quantile(error_rate, difference.freedom));
+        difference.around(*quantile)
     }
 }
 
@@ -142,6 +179,22 @@ pub fn holm(ps: &[f64]) -> Vec<f64> {
         corrected[i] = highest;
     }
     corrected
+}
+
+/// Returns for each of `ps` the error rate at which Holm's correction tests it, in the same order:
+/// α divided by the number of hypotheses that are not rejected before it. A p-value is below its
+/// rate exactly when its corrected p-value is below α. All that are not rejected share one rate,
+/// and the chance that any of their intervals misses a true value is at most α.
+pub fn holm_rates(ps: &[f64], alpha: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..ps.len()).collect();
+    order.sort_by(|&i, &j| ps[i].total_cmp(&ps[j]));
+    let rate = |rejected: usize| alpha / (ps.len() - rejected) as f64;
+    let rejected = order.iter().enumerate().take_while(|(rank, i)| ps[**i] < rate(*rank)).count();
+    let mut rates = vec![0.0; ps.len()];
+    for (rank, &i) in order.iter().enumerate() {
+        rates[i] = rate(rank.min(rejected));
+    }
+    rates
 }
 
 #[cfg(test)]
@@ -258,6 +311,40 @@ mod tests {
         for (found, by_hand) in found.iter().zip([0.05, 0.12, 0.12, 0.03, 0.9, 0.12]) {
             near(*found, by_hand);
         }
+    }
+
+    #[test]
+    fn holm_tests_each_at_its_rate() {
+        let ps = [0.01, 0.04, 0.03, 0.005, 0.9, 0.03];
+        // 0.06/6, 0.06/5; then 0.03 is above 0.06/4, and the rest shares its rate.
+        let rates = holm_rates(&ps, 0.06);
+        for (found, by_hand) in rates.iter().zip([0.012, 0.015, 0.015, 0.01, 0.015, 0.015]) {
+            near(*found, by_hand);
+        }
+        for alpha in [0.01, 0.04, 0.06, 0.2] {
+            for (corrected, (p, rate)) in
+                holm(&ps).iter().zip(ps.iter().zip(holm_rates(&ps, alpha)))
+            {
+                assert_eq!(*corrected < alpha, *p < rate, "{p} at {alpha}");
+            }
+        }
+        assert_eq!(holm_rates(&[], 0.05), Vec::<f64>::new());
+        assert_eq!(holm_rates(&[1e-9, 1e-9], 0.05), [0.025, 0.05]);
+    }
+
+    #[test]
+    fn an_interval_is_above_a_margin_exactly_if_the_test_is_significant() {
+        let difference = Difference::independent(&logs(&A), &logs(&B)).unwrap();
+        for margin in [-0.1, 0.0, 0.05, difference.value] {
+            let p = difference.test_above(margin).unwrap();
+            let low = |rate: f64| difference.interval(rate).0;
+            assert!(low((p * 1.0001).min(1.0)) >= margin && low(p * 0.9999) < margin, "{margin}");
+        }
+        near(difference.test_above(0.0).unwrap(), difference.test().unwrap().p);
+        assert!(difference.test_above(0.2).unwrap() > 1.9);
+        near(difference.reversed().test_above(0.0).unwrap(), 2.0 - difference.test().unwrap().p);
+        let still = Difference { value: 0.1, variance: 0.0, freedom: 4.0 };
+        assert_eq!((still.test_above(0.05), still.test_above(0.1)), (Some(0.0), Some(1.0)));
     }
 
     #[test]

@@ -31,22 +31,27 @@ pub fn correlated(random: &mut SplitMix64, correlation: f64, count: usize) -> Ve
     (0..count).map(|_| next()).collect()
 }
 
-/// The p50 and the p99 of consecutive repetitions, for each recording.
-pub struct Repetitions(Vec<Vec<[f64; 2]>>);
+/// The p50, the p99 and the p99.9 of consecutive repetitions, for each recording.
+pub struct Repetitions(Vec<Vec<[f64; 3]>>);
 
 /// A statistic of both sides.
 type Sides = (Vec<f64>, Vec<f64>);
 
 impl Repetitions {
-    /// Cuts all recordings.
+    /// Cuts all recordings into repetitions of 2,000 samples.
     pub fn recorded() -> Self {
+        Self::of_samples(SAMPLES)
+    }
+
+    /// Cuts all recordings into repetitions of `count` samples, a thousand at least.
+    pub fn of_samples(count: usize) -> Self {
         let cut = |samples: Vec<f64>| {
             let repetition = |samples: &[f64]| {
                 let mut sorted = samples.to_vec();
                 sorted.sort_unstable_by(f64::total_cmp);
-                [0.5, 0.99].map(|share| sorted[(share * SAMPLES as f64) as usize - 1])
+                [0.5, 0.99, 0.999].map(|share| sorted[(share * count as f64) as usize - 1])
             };
-            samples.chunks_exact(SAMPLES).map(repetition).collect()
+            samples.chunks_exact(count).map(repetition).collect()
         };
         Self(RECORDINGS.iter().map(|recording| cut(recording.samples())).collect())
     }
@@ -71,7 +76,7 @@ impl Repetitions {
     ) -> Vec<Sides> {
         let all = (0..cases).flat_map(|case| {
             let recording = self.any(random, 2);
-            let pairs: Vec<&[[f64; 2]]> =
+            let pairs: Vec<&[[f64; 3]]> =
                 (0..pairs).map(|_| &recording[random.below(recording.len() - 1)..][..2]).collect();
             Self::sides(pairs.into_iter(), if case == 0 { tail } else { 1.0 })
         });
@@ -79,9 +84,9 @@ impl Repetitions {
     }
 
     /// The repetitions of a stored run: `count` consecutive ones of the recording, from `first`.
-    pub fn run(&self, recording: usize, first: usize, count: usize) -> [Vec<f64>; 2] {
+    pub fn run(&self, recording: usize, first: usize, count: usize) -> [Vec<f64>; 3] {
         let run = &self.0[recording][first..first + count];
-        [0, 1].map(|statistic| run.iter().map(|one| one[statistic]).collect())
+        [0, 1, 2].map(|statistic| run.iter().map(|one| one[statistic]).collect())
     }
 
     /// The number of repetitions of each recording.
@@ -90,13 +95,13 @@ impl Repetitions {
     }
 
     /// Draws a recording with at least `repetitions` repetitions.
-    fn any(&self, random: &mut SplitMix64, repetitions: usize) -> &[[f64; 2]] {
-        let long: Vec<&Vec<[f64; 2]>> =
+    fn any(&self, random: &mut SplitMix64, repetitions: usize) -> &[[f64; 3]] {
+        let long: Vec<&Vec<[f64; 3]>> =
             self.0.iter().filter(|one| one.len() >= repetitions).collect();
         long[random.below(long.len())]
     }
 
-    fn sides<'a>(pairs: impl Iterator<Item = &'a [[f64; 2]]>, tail: f64) -> Vec<Sides> {
+    fn sides<'a>(pairs: impl Iterator<Item = &'a [[f64; 3]]>, tail: f64) -> Vec<Sides> {
         let mut sides = vec![Sides::default(), Sides::default()];
         for (index, pair) in pairs.enumerate() {
             let (a, b) = if index % 2 == 0 { (pair[0], pair[1]) } else { (pair[1], pair[0]) };

@@ -12,13 +12,15 @@ mod comparisons;
 mod coverage;
 mod draw;
 mod exceedance;
+mod margin;
 mod misses;
+mod next_run;
 pub mod recorded;
 mod row;
 mod shift;
 mod stored;
 
-pub use row::{Effort, Row, Section};
+pub use row::{Effort, Row, Section, Tally};
 
 /// The sections in the order in which they are printed.
 pub const SECTIONS: &[Section] = &[
@@ -28,7 +30,9 @@ pub const SECTIONS: &[Section] = &[
     Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },
+    Section { title: "The next run, by rank", rows: next_run::rows },
     Section { title: "Comparisons in turn", rows: comparisons::rows },
+    Section { title: "Slower by more than the threshold", rows: margin::rows },
     Section { title: "Comparisons of stored runs", rows: stored::rows },
 ];
 

@@ -29,8 +29,11 @@ pub struct Row {
     pub statement: String,
     /// The promise, as `≥ 93 %`.
     pub promised: String,
-    /// The finding with its counts, as `94.6 % (946 of 1000)`.
+    /// The finding with its standard error and its counts, as `94.6 ± 0.7 % (946 of 1000)`.
     pub seen: String,
+    /// For a sentence that is not always shown: the share of cases in which it is shown, and the
+    /// typical width of the shown range, as `shown 62 %, width 8.1 %`. Empty otherwise.
+    pub shown: String,
     /// `true` if the finding keeps the promise, or misses it by no more than the scatter of the
     /// rounds.
     pub holds: bool,
@@ -65,6 +68,13 @@ impl Row {
         Self::new(statement, promised, hits, rounds, holds)
     }
 
+    /// Creates a row for a sentence: of the cases in which it is shown, at most the share `most` is
+    /// wrong.
+    pub fn wrong(statement: impl Into<String>, most: f64, tally: &Tally) -> Self {
+        let row = Self::at_most(statement, most, tally.wrong, tally.shown());
+        Self { shown: tally.words(), ..row }
+    }
+
     fn new(
         statement: impl Into<String>,
         promised: String,
@@ -72,15 +82,63 @@ impl Row {
         rounds: usize,
         holds: bool,
     ) -> Self {
-        let seen = format!("{} % ({hits} of {rounds})", percent(share(hits, rounds)));
-        Self { statement: statement.into(), promised, seen, holds }
+        let found = share(hits, rounds);
+        let error = percent((found * (1.0 - found) / rounds.max(1) as f64).sqrt());
+        let seen = format!("{} ± {error} % ({hits} of {rounds})", percent(found));
+        Self { statement: statement.into(), promised, seen, shown: String::new(), holds }
     }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = if self.holds { "holds" } else { "FAILS" };
-        write!(f, "{:<64} {:>10}  {:<24} {kept}", self.statement, self.promised, self.seen)
+        let Self { statement, promised, seen, shown, .. } = self;
+        write!(f, "{statement:<68} {promised:>10}  {seen:<30} {kept}")?;
+        if shown.is_empty() { Ok(()) } else { write!(f, "  {shown}") }
+    }
+}
+
+/// Counts of a sentence over simulated cases.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    cases: usize,
+    wrong: usize,
+    /// The width of each shown range; NaN for a sentence without one.
+    widths: Vec<f64>,
+}
+
+impl Tally {
+    /// Adds a case in which the sentence is not shown.
+    pub fn silent(&mut self) {
+        self.cases += 1;
+    }
+
+    /// Adds a case in which the sentence is shown; `width` is the width of its range as a share,
+    /// NaN for a sentence without a range.
+    pub fn shown_as(&mut self, is_wrong: bool, width: f64) {
+        self.cases += 1;
+        self.wrong += usize::from(is_wrong);
+        self.widths.push(width);
+    }
+
+    /// Adds a sentence that is shown if it is given: whether it is wrong, and its width.
+    pub fn add(&mut self, sentence: Option<(bool, f64)>) {
+        match sentence {
+            Some((is_wrong, width)) => self.shown_as(is_wrong, width),
+            None => self.silent(),
+        }
+    }
+
+    fn shown(&self) -> usize {
+        self.widths.len()
+    }
+
+    fn words(&self) -> String {
+        let shown = format!("shown {} %", percent(share(self.shown(), self.cases)));
+        match chronoscope_statistics::median(&self.widths).filter(|width| !width.is_nan()) {
+            Some(width) => format!("{shown}, width {} %", percent(width)),
+            None => shown,
+        }
     }
 }
 
@@ -121,6 +179,18 @@ mod tests {
         assert!(Row::about("", 0.5, 0.1, 353, 1_000).holds);
         assert!(!Row::about("", 0.5, 0.1, 352, 1_000).holds);
         assert!(!Row::about("", 0.5, 0.1, 648, 1_000).holds);
-        assert_eq!(Row::at_most("", 0.02, 15, 1_000).seen, "1.5 % (15 of 1000)");
+        assert_eq!(Row::at_most("", 0.02, 15, 1_000).seen, "1.5 ± 0.4 % (15 of 1000)");
+    }
+
+    #[test]
+    fn a_sentence_is_judged_where_it_is_shown() {
+        let mut tally = Tally::default();
+        (0..60).for_each(|_| tally.add(None));
+        (0..40).for_each(|case| tally.add(Some((case < 2, 0.08))));
+        let row = Row::wrong("", 0.05, &tally);
+        assert_eq!((row.seen.as_str(), row.holds), ("5 ± 3.4 % (2 of 40)", true));
+        assert_eq!(row.shown, "shown 40 %, width 8 %");
+        tally.shown_as(true, f64::NAN);
+        assert!(!Row::wrong("", 0.0, &tally).holds);
     }
 }

@@ -200,6 +200,7 @@ impl Series {
                 .buckets()
                 .map(|(value, count)| (value as f64 * scale, count))
                 .collect(),
+            next: None,
             soak: self.notable.map(|[all, _]| Soak {
                 largest: all.largest().iter().map(pair).collect(),
                 misses: all.misses().iter().map(pair).collect(),

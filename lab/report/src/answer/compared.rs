@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::StatisticLine,
-    comparison::in_a_word,
+    comparison::in_a_word, comparison::is_not_judged, comparison::open_by, comparison::slower_by,
 };
 use chronoscope_run::Unit;
 use chronoscope_statistics::Interval;
@@ -21,7 +21,7 @@ const FACTOR: f64 = 2.0;
 /// The number of samples in a repetition from which p99 is not one of the few longest.
 const MANY: u64 = 1000;
 
-/// The largest number of repetitions that a next step proposes.
+/// The largest number of repetitions for which a next step proposes to measure more.
 const MOST: usize = 200;
 
 /// The gain of a step that settles an undecided statistic.
@@ -90,10 +90,33 @@ fn of_one(line: &Line, threshold: f64) -> Option<String> {
                 false => format!("B is not slower than A by more than {percent} %{place}"),
             })
         }
-        ([], []) => Some(format!("No slowdown is shown{}", excluded(&open))),
+        ([], []) => Some(undecided(&equal, &open)),
         (slower, []) => Some(changed(slower, line.statistics.len(), false) + &rest),
         ([], faster) => Some(changed(faster, line.statistics.len(), true) + &rest),
         (slower, faster) => Some(mixed(slower, faster)),
+    }
+}
+
+/// The sentence on statistics of which none changed by more than the threshold as far as is known.
+/// Equality at the median stands before what is open in the tail.
+fn undecided(equal: &[&StatisticLine], open: &[&StatisticLine]) -> String {
+    let (unknown, open): (Vec<&StatisticLine>, Vec<&StatisticLine>) =
+        open.iter().copied().partition(|one| is_not_judged(one));
+    let slower = open.iter().find_map(|one| Some((one, slower_by(one)?)));
+    let has_median = |all: &[&StatisticLine]| all.iter().any(|one| one.statistic == "p50");
+    let tail = match (slower, open.as_slice(), unknown.as_slice()) {
+        (Some((one, ends)), ..) => format!("{} {}", one.at, open_by(ends, one.threshold)),
+        (None, [], unknown) => format!("not judged {}", places(unknown)),
+        (None, open, _) => excluded(open).trim_start_matches([';', ',', ' ']).to_owned(),
+    };
+    match (equal, slower) {
+        ([_, ..], _) if has_median(equal) => format!("Equal {}; {tail}", places(equal)),
+        (_, Some((one, ends))) => match one.statistic {
+            "p50" => format!("B is {}", open_by(ends, one.threshold)),
+            _ => format!("B is {} {}", one.at, open_by(ends, one.threshold)),
+        },
+        _ if open.is_empty() => format!("Nothing is judged: {tail}"),
+        _ => format!("No slowdown is shown{}", excluded(&open)),
     }
 }
 
@@ -327,10 +350,18 @@ fn verdict(comparison: &Comparison) -> &'static str {
             let mut found = statistics.map(|one| one.finding);
             match found.any(|one| one == Finding::Improvement) {
                 true => "better where decided",
+                false if has_equal_median(comparison) => "equal at the median, open tail",
                 false => "unclear",
             }
         }
     }
+}
+
+/// Returns whether the only line is open in the tail alone.
+fn has_equal_median(comparison: &Comparison) -> bool {
+    let [line] = comparison.lines.as_slice() else { return false };
+    let is_equal = |one: &StatisticLine| one.statistic == "p50" && one.finding == Finding::Pass;
+    line.finding == Finding::NoRegressionShown && line.statistics.iter().any(is_equal)
 }
 
 fn trust(comparison: &Comparison) -> Trust {
@@ -380,7 +411,8 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
         return Verdict::good("Trust it", "A and B took turns");
     }
     let statistics = judged.iter().flat_map(|line| &line.statistics);
-    let scatters: Vec<_> = statistics.filter_map(|one| one.between_runs).collect();
+    let known = statistics.filter_map(|one| one.between_runs);
+    let scatters: Vec<_> = known.filter(|one| one.scatter.is_finite()).collect();
     let widest = scatters.iter().map(|one| one.scatter).fold(0.0, f64::max);
     let source = match scatters.iter().any(|one| one.runs.is_none()) {
         true => "assumed",
@@ -426,10 +458,10 @@ fn next(comparison: &Comparison) -> Vec<Step> {
         next.push(Step::new("a short median", median));
     }
     let open = comparison.lines.iter().flat_map(|line| &line.statistics);
-    let settled = open.filter_map(|one| one.settled_by).max();
+    let settled = open.filter_map(|one| one.settled_by).map(|range| range.from).max();
     let settled = settled.filter(|number| *number <= MOST);
-    if let (Some(number), true, None) = (settled, comparison.interleaved, command) {
-        next.push(Step::new(UNDECIDED, format!("--repeat {number}")));
+    if let (Some(_), true, None) = (settled, comparison.interleaved, command) {
+        next.push(Step::new(UNDECIDED, "--until-sure"));
     } else if command.is_none() && !comparison.interleaved && settled.is_some() {
         next.push(Step::new(UNDECIDED, "compare two variants, in turn"));
     }
@@ -491,11 +523,13 @@ mod tests {
                         interval: Some(Interval { low: *low, high: *high }),
                         test: chronoscope_statistics::Test::Paired,
                         p: None,
+                        corrected: Some(Interval { low: *low, high: *high }),
                         p_holm: None,
                         noise_floor: None,
                     },
                     at_most: Some(high - 1.0),
                     settled_by: None,
+                    widened: None,
                     between_runs: None,
                     threshold: 0.05,
                 }
@@ -516,6 +550,7 @@ mod tests {
                 reasons: Vec::new(),
                 is_in_doubt: false,
                 in_turn: None,
+                information: Vec::new(),
                 figures: None,
                 statistics,
                 reference: None,
@@ -577,8 +612,18 @@ mod tests {
             ),
             (
                 &[&[equal, open][..]],
-                "No slowdown is shown; 30 % more at p99 is not excluded",
+                "Equal at the median; 30 % more at p99 is not excluded",
+                "equal at the median, open tail",
+            ),
+            (
+                &[&[("p50", NoRegressionShown, 1.04, 1.005, 1.08)][..]],
+                "B is slower by 0.5–8.0 %: whether more than 5 % is open",
                 "unclear",
+            ),
+            (
+                &[&[equal, ("p99", NoRegressionShown, 1.09, 1.02, 1.2)][..]],
+                "Equal at the median; at p99 slower by 2.0–20 %: whether more than 5 % is open",
+                "equal at the median, open tail",
             ),
             (
                 &[&[equal][..], &[equal]],

@@ -267,6 +267,7 @@ impl Series {
             by_repetition: (0..self.repetitions()).map(repetition).collect(),
             histogram: Vec::new(),
             soak: None,
+            next: None,
             samples: Vec::new(),
         }
     }

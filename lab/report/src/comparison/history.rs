@@ -17,9 +17,9 @@ pub struct History(BTreeMap<(String, String, &'static str), Vec<f64>>);
 /// The scatter between runs with which a statistic was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BetweenRuns {
-    /// One standard deviation: 0.15 is 15 %.
+    /// One standard deviation: 0.15 is 15 %. Infinite, and null in JSON, if it is unknown.
     pub scatter: f64,
-    /// The number of runs from which it was learned; `None` if it is assumed.
+    /// The number of runs from which it was learned; `None` if it is assumed or unknown.
     pub runs: Option<usize>,
 }
 
@@ -51,7 +51,8 @@ impl History {
     }
 
     /// The scatter of a statistic between runs of `a` and `b`: the greater of the two, if they are
-    /// different cases. It is assumed if fewer than three runs of a case are known.
+    /// different cases. If fewer than three runs of a case are known, the scatter of the median is
+    /// assumed, and others are unknown.
     pub fn between(
         &self,
         a: &CaseResult,
@@ -68,7 +69,7 @@ impl History {
         match (of_a, learned(b)) {
             (Some(a), Some(b)) if a.deviation > b.deviation => a,
             (Some(_), Some(b)) => b,
-            _ => Between::assumed(statistic.scatter),
+            _ => statistic.scatter.map_or_else(Between::unknown, Between::assumed),
         }
     }
 }

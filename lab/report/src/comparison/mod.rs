@@ -19,7 +19,7 @@ pub use self::{
     finding::Finding,
     history::{BetweenRuns, History},
     matching::{Pair, Pairing, match_cases},
-    sentence::{in_a_word, up_to},
+    sentence::{in_a_word, is_not_judged, numbers, open_by, slower_by, up_to},
     shift::{InBand, Shift},
 };
 use chronoscope_run::{
@@ -29,10 +29,10 @@ pub use chronoscope_run::{
     compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
 };
 use chronoscope_statistics::{self as statistics, FEWEST_REPETITIONS, Reason, Rules, Verdict};
-use chronoscope_units::OneLine;
+use chronoscope_units::{OneLine, digits};
 
 /// The version of the JSON of a comparison.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The natural logarithm of a ratio of reference loops below which they count as equal: their
 /// scatter on a quiet machine.
@@ -145,6 +145,8 @@ pub struct Line {
     /// The command for a comparison in turn, which would remove the doubt; a reason has it too.
     #[serde(skip)]
     pub in_turn: Option<String>,
+    /// What is shown without being judged, one sentence each.
+    pub information: Vec<String>,
     /// The figures of the first judged statistic: the median, unless others were named.
     pub figures: Option<Figures>,
     /// The judged statistics.
@@ -207,8 +209,10 @@ pub struct StatisticLine {
     pub figures: Figures,
     /// The growth of B over A that cannot be excluded: 0.12 is 12 %.
     pub at_most: Option<f64>,
-    /// The number of repetitions of each side that would settle an open statistic.
-    pub settled_by: Option<usize>,
+    /// The numbers of repetitions of each side that would settle an open statistic.
+    pub settled_by: Option<statistics::Settled>,
+    /// The factor by which the interval is wider because neighbouring pairs are alike.
+    pub widened: Option<f64>,
     /// The scatter between runs in the interval; `None` if the sides took turns.
     pub between_runs: Option<BetweenRuns>,
     /// The smallest growth that matters: 0.05 is 5 %.
@@ -225,8 +229,10 @@ pub struct Figures {
     pub b: Option<f64>,
     /// The value of B divided by the value of A.
     pub ratio: Option<f64>,
-    /// The interval of the ratio.
+    /// The interval of the ratio, for this statistic alone.
     pub interval: Option<statistics::Interval>,
+    /// The interval after the correction for all statistics, which decides on a change.
+    pub corrected: Option<statistics::Interval>,
     /// The test that gave `p`.
     pub test: statistics::Test,
     /// The probability of a difference as large without a change.
@@ -405,7 +411,10 @@ fn with_figures(
     }
     let exact = pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall);
     let is_time = a.unit == Unit::Nanoseconds;
-    let mut statistics = Vec::new();
+    let (mut statistics, mut information) = (Vec::new(), Vec::new());
+    let each = [a, b].into_iter().flat_map(|side| &side.by_repetition);
+    // A baseline keeps no number of samples, and has one a repetition.
+    let samples = each.map(|one| one.count).filter(|count| *count > 1).min();
     let judge = match named(pair, options) {
         Ok(judge) => judge,
         Err(error) => return unsettled(error.to_string()),
@@ -420,6 +429,15 @@ fn with_figures(
             continue;
         }
         let [of_a, of_b] = [a, b].map(|series| statistic.values(&series.by_repetition));
+        if let (true, Some(of_a), Some(of_b), Some(fewest)) = (
+            named.is_empty() && !exact,
+            &of_a,
+            &of_b,
+            samples.filter(|one| *one < statistic.fewest_samples),
+        ) {
+            information.extend(shown_only(statistic, of_a, of_b, fewest));
+            continue;
+        }
         match (of_a, of_b) {
             (Some(a_values), Some(b_values)) => statistics.push(Values {
                 statistic,
@@ -459,15 +477,25 @@ fn with_figures(
             unit: Some(a.unit),
             nominal: a.nominal,
             reference: reference(pair.a).zip(reference(pair.b)).map(|(a, b)| b / a),
-            samples: [a, b]
-                .into_iter()
-                .flat_map(|side| &side.by_repetition)
-                .map(|one| one.count)
-                .min(),
+            samples,
+            information,
             shift: Shift::between(a, b, exact),
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
     }
+}
+
+/// The sentence on a statistic that is shown and not judged: `p99.9 × 1.4, not judged: …`.
+fn shown_only(statistic: &ComparedStatistic, a: &[f64], b: &[f64], samples: u64) -> Option<String> {
+    let ratio = statistics::typical(b, false)? / statistics::typical(a, false)?;
+    Some(format!(
+        "{} × {}, not judged: a repetition has {} samples, and {} are needed (--judge {} judges it)",
+        statistic.name,
+        sentence::times(ratio),
+        digits(samples as f64),
+        digits(statistic.fewest_samples as f64),
+        statistic.name
+    ))
 }
 
 impl Prepared {
@@ -484,6 +512,7 @@ impl Prepared {
             reasons,
             is_in_doubt: false,
             in_turn: None,
+            information: Vec::new(),
             figures: None,
             statistics: Vec::new(),
             reference: None,
@@ -588,15 +617,26 @@ fn statistic_line(
     verdict: Verdict,
     threshold: f64,
 ) -> StatisticLine {
-    let statistics::Comparison { a, b, ratio, interval, test, p, p_holm, noise_floor, .. } =
-        *measured;
+    let statistics::Comparison {
+        a,
+        b,
+        ratio,
+        interval,
+        corrected,
+        test,
+        p,
+        p_holm,
+        noise_floor,
+        ..
+    } = *measured;
     StatisticLine {
         statistic: values.statistic.name,
         at: values.statistic.at,
         finding: verdict.into(),
-        figures: Figures { a, b, ratio, interval, test, p, p_holm, noise_floor },
+        figures: Figures { a, b, ratio, interval, corrected, test, p, p_holm, noise_floor },
         at_most: measured.at_most,
         settled_by: measured.settled_by,
+        widened: measured.widened,
         between_runs: values.between.map(BetweenRuns::from),
         threshold,
     }

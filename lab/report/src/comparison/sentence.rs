@@ -1,6 +1,7 @@
 //! Findings as sentences.
 
 use super::{Comparison, Finding, Line, StatisticLine};
+use chronoscope_statistics::{Interval, Settled};
 use chronoscope_units::digits;
 
 /// The finding on a series, with all its statistics: `slower at the median (× 1.15), 42 × shorter
@@ -23,14 +24,29 @@ pub fn of_line(statistics: &[StatisticLine], finding: Finding, pairs: bool) -> S
     }
 }
 
-/// The number of repetitions that would settle all open statistics of a series, as a clause.
+/// The numbers of repetitions that would settle all open statistics of a series, as a clause: the
+/// widest range of them.
 fn settled_by(statistics: &[StatisticLine], pairs: bool) -> String {
     let open = statistics.iter().filter(|one| one.finding == Finding::NoRegressionShown);
-    let numbers: Option<Vec<usize>> = open.map(|one| one.settled_by).collect();
+    let ranges: Option<Vec<Settled>> = open.map(|one| one.settled_by).collect();
     let what = if pairs { "pairs" } else { "repetitions of each side" };
-    match numbers.and_then(|numbers| numbers.into_iter().max()) {
-        Some(number) => format!("; {number} {what} would settle it"),
-        None => format!("; no number of {what} would settle it"),
+    match ranges.as_deref() {
+        None | Some([]) => format!("; no number of {what} would settle it"),
+        Some(ranges) => {
+            let from = ranges.iter().map(|one| one.from).max().unwrap_or_default();
+            let to = ranges.iter().map(|one| one.to).collect::<Option<Vec<usize>>>();
+            let to = to.and_then(|ends| ends.into_iter().max());
+            format!("; {} {what} would settle it", numbers(Settled { from, to }))
+        }
+    }
+}
+
+/// Numbers of repetitions, as `20 to 90`, or `20 or more` without an upper end.
+pub fn numbers(range: Settled) -> String {
+    match range.to {
+        Some(to) if to > range.from => format!("{} to {to}", range.from),
+        Some(to) => to.to_string(),
+        None => format!("{} or more", range.from),
     }
 }
 
@@ -47,8 +63,12 @@ enum Statement {
     FromZero,
     Same,
     NotSlower,
+    /// Slower within this interval, which holds the threshold.
+    SlowerBy(Interval, f64),
     /// The growth that cannot be excluded.
     Open(Option<f64>),
+    /// The scatter between runs is unknown.
+    NotJudged,
     Inconclusive,
 }
 
@@ -67,7 +87,11 @@ impl Statement {
             (Finding::Improvement, ratio) => Self::Faster(ratio.unwrap_or_default()),
             (Finding::Pass, _) if is_equal() => Self::Same,
             (Finding::Pass, _) => Self::NotSlower,
-            (Finding::NoRegressionShown, _) => Self::Open(statistic.at_most),
+            (Finding::NoRegressionShown, _) => match slower_by(statistic) {
+                Some(ends) => Self::SlowerBy(ends, statistic.threshold),
+                None if is_not_judged(statistic) => Self::NotJudged,
+                None => Self::Open(statistic.at_most),
+            },
             _ => Self::Inconclusive,
         }
     }
@@ -81,7 +105,9 @@ impl Statement {
             Self::FromZero => "longer than 0",
             Self::Same => "same",
             Self::NotSlower => "not slower",
+            Self::SlowerBy(..) => "slower by",
             Self::Open(_) => "open",
+            Self::NotJudged => "not judged",
             Self::Inconclusive => "inconclusive",
         }
     }
@@ -95,6 +121,10 @@ impl Statement {
             Self::Longer(factor) | Self::Shorter(factor) => {
                 format!("{} × {words}{at}", times(factor))
             }
+            Self::SlowerBy(ends, threshold) => format!("{at} {}", open_by(ends, threshold)),
+            Self::NotJudged => {
+                format!("{at} nothing can be said, as three earlier runs at least are needed")
+            }
             Self::Open(Some(share)) => format!("{at} {} cannot be excluded", up_to(share)),
             Self::Open(None) => format!("{at} nothing can be excluded"),
             Self::FromZero | Self::Same | Self::NotSlower | Self::Inconclusive => {
@@ -104,16 +134,42 @@ impl Statement {
     }
 }
 
+/// The interval of an open statistic that is shown to be slower, by the threshold or less as far as
+/// is known. `None` where B may be as fast as A.
+pub fn slower_by(statistic: &StatisticLine) -> Option<Interval> {
+    let open = statistic.finding == Finding::NoRegressionShown;
+    statistic.figures.corrected.filter(|ends| open && ends.low > 1.0)
+}
+
+/// Returns whether a statistic of two runs is open because the scatter between them is unknown.
+pub fn is_not_judged(statistic: &StatisticLine) -> bool {
+    let unknown = statistic.between_runs.is_some() && statistic.figures.interval.is_none();
+    unknown && statistic.finding == Finding::NoRegressionShown
+}
+
+/// A slowdown whose interval holds the threshold: `slower by 0.5–8 %: whether more than 5 % is
+/// open`.
+pub fn open_by(ends: Interval, threshold: f64) -> String {
+    let percent = |share: f64| match share * 100.0 {
+        percent if percent < 9.95 => format!("{percent:.1}"),
+        percent => format!("{percent:.0}"),
+    };
+    let [low, high] = [ends.low - 1.0, ends.high - 1.0].map(percent);
+    format!("slower by {low}–{high} %: whether more than {} % is open", digits(threshold * 100.0))
+}
+
 /// The finding on a statistic in a word or two.
 pub fn in_a_word(statistic: &StatisticLine) -> &'static str {
     match Statement::new(statistic) {
         Statement::Same => "same",
         Statement::NotSlower => "not slower",
+        Statement::SlowerBy(..) => "slower, open",
+        Statement::NotJudged => "not judged",
         _ => statistic.finding.words(),
     }
 }
 
-fn times(factor: f64) -> String {
+pub fn times(factor: f64) -> String {
     if factor < 10.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
 }
 

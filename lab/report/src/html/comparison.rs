@@ -101,6 +101,7 @@ fn reasons(comparison: &Comparison) -> Vec<String> {
         }
         let words = line.finding.words();
         reasons.extend(line.reasons.iter().map(|reason| format!("{name}: {words}: {reason}")));
+        reasons.extend(line.information.iter().map(|words| format!("{name}: {words}")));
     }
     for (side, keys) in [("A", &comparison.only_in_a), ("B", &comparison.only_in_b)] {
         reasons.extend(keys.iter().map(|key| format!("only in {side}: {key}")));

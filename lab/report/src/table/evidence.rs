@@ -4,8 +4,7 @@
 use super::{Group, WIDTH};
 use crate::{table::conditions, table::figures::with_nominal, text_table::wrap};
 use chronoscope_run::{CaseResult, EvidenceResult, FigureResult, Run, SeriesResult};
-use chronoscope_statistics::order::Over;
-use chronoscope_units::{count, show};
+use chronoscope_units::{count, digits, show};
 
 pub fn section(run: &Run) -> String {
     let groups =
@@ -56,30 +55,32 @@ fn items(case: &CaseResult) -> Vec<String> {
     let evidence = case.evidence.iter().map(evidence_text);
     let figures =
         case.figures.iter().filter(|figure| !conditions::is_condition(figure)).map(figure_text);
-    evidence
-        .chain(figures)
-        .chain(case.measured().filter_map(|one| limits_text(case, one)))
-        .collect()
+    evidence.chain(figures).chain(case.measured().flat_map(|one| next_text(case, one))).collect()
 }
 
-/// The upper limits of a series' percentiles, as `p99 < 7.10 µs, p99.9 < 80 µs (95 % confidence)`;
-/// over repetitions, they are of a repetition's percentiles.
-fn limits_text(case: &CaseResult, series: &SeriesResult) -> Option<String> {
-    let limits = series.upper_limits?;
-    let each = [("p99", limits.p99), ("p99.9", limits.p999), ("p99.99", limits.p9999)];
-    let shown = each.into_iter().filter_map(|(name, limit)| {
-        Some(format!("{name} < {}", with_nominal(limit?, series.nominal, series.unit.name())))
-    });
-    let shown = shown.collect::<Vec<_>>().join(", ");
+/// The predictions of the next run of a series, by the ranks of the known runs: `next run, by rank
+/// of 9: p50 in 2.85…2.95 µs in 8 of 10, p99 above 4.64 µs in 1 of 10`. Empty below three runs.
+fn next_text(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
+    let Some(next) = series.next else { return Vec::new() };
+    let value = |value: f64| with_nominal(value, series.nominal, series.unit.name());
+    let mut shown = Vec::new();
+    if let Some(one) = next.p50 {
+        let (inside, all) = (one.runs - 1, one.runs + 1);
+        shown.push(format!("p50 in {}…{} in {inside} of {all}", value(one.low), value(one.high)));
+    }
+    for (name, prediction) in [("p99", next.p99), ("p99.9", next.p999), ("worst", next.max)] {
+        let Some(one) = prediction else { continue };
+        shown.push(format!("{name} above {} in 1 of {}", value(one.high), one.runs + 1));
+    }
+    if let Some(one) = next.misses {
+        let share = digits(one.high * 100.0);
+        shown.push(format!("misses above {share} % in 1 of {}", one.runs + 1));
+    }
+    let runs = [next.p50, next.p99, next.max].into_iter().flatten().map(|one| one.runs).next();
     let name =
         if case.measured().count() > 1 { format!("{}: ", series.name) } else { String::new() };
-    let sure = match limits.over {
-        Over::Samples => "95 % confidence",
-        Over::Repetitions => {
-            "typical of a repetition; 95 % confidence if repetitions are independent"
-        }
-    };
-    (!shown.is_empty()).then(|| format!("{name}{shown} ({sure})"))
+    let head = runs.map(|runs| format!("{name}the next run, by the ranks of {runs}:"));
+    head.map(|head| format!("{head} {}", shown.join(", "))).into_iter().collect()
 }
 
 /// Evidence with its bounds, as `✓ switches 5004 ≥ 4954`.

@@ -7,7 +7,7 @@ use crate::{Paint, text_table::Side, text_table::TextTable, text_table::wrap};
 use chronoscope_run::{
     Alternation, CaseResult, Domain, Precision, Role, Run, SeriesResult, Statistic, Unit,
 };
-use chronoscope_statistics::{Basis, Slope, bursts, chance_of_new_maximum, median};
+use chronoscope_statistics::{Basis, Slope, chance_of_new_maximum, median};
 use chronoscope_units::{digits, show, show_between, show_range, show_two};
 
 /// Longest label in characters that shares a row with figures; a longer one gets a line of its own.
@@ -268,29 +268,20 @@ fn short_unit(unit: Unit) -> &'static str {
     if unit == Unit::Instructions { "instr" } else { unit.name() }
 }
 
-/// The misses of a series with a deadline: their bound where it may be stated, else their episodes
-/// and the reason why there is no bound.
+/// The misses of a series with a deadline, and their episodes: counts of this run alone.
 fn misses(series: &SeriesResult) -> Option<String> {
     let (deadline, misses) = (series.deadline?, series.misses?);
     let deadline = show(deadline, series.unit.name());
-    let head = format!("later than {deadline}: {} of {}", misses.misses, misses.samples);
-    if let Some(upper) = misses.upper {
-        let upper = digits(upper * 100.0);
-        return Some(format!("{head}; the true rate is below {upper} % (95 % confidence)"));
-    }
-    let Some(bursts) = series.bursts else { return Some(head + "; no bound") };
-    let episodes = match (bursts.episodes, bursts.longest) {
-        (0, _) => String::new(),
-        (1, longest) => format!(" in 1 episode of {longest} samples"),
-        (episodes, longest) => format!(" in {episodes} episodes, the longest of {longest} samples"),
+    let head =
+        format!("later than {deadline}: {} of {} in this run", misses.misses, misses.samples);
+    let episodes = match series.bursts.map(|bursts| (bursts.episodes, bursts.longest)) {
+        None | Some((0, _)) => String::new(),
+        Some((1, longest)) => format!(", in 1 episode of {longest} samples"),
+        Some((episodes, longest)) => {
+            format!(", in {episodes} episodes, the longest of {longest} samples")
+        }
     };
-    let why = match (bursts.p, misses.misses) {
-        (None, _) => "too few rare samples to show that they are independent: no bound",
-        (Some(p), _) if p >= bursts::LEVEL => "a deterministic target: no bound",
-        (Some(_), 0) => "the longest samples come in bursts: no bound",
-        (Some(_), _) => "they come in bursts: no bound",
-    };
-    Some(format!("{head}{episodes}; {why}"))
+    Some(head + &episodes)
 }
 
 fn slope_line(slope: &Slope, unit: &str) -> String {
@@ -344,34 +335,24 @@ mod tests {
     }
 
     #[test]
-    fn misses_have_the_bound_that_they_prove() {
+    fn misses_are_counts_of_this_run() {
         let mut series = chronoscope_run::sample::series("switch", 2_900.0);
         assert_eq!(misses(&series), None);
         (series.deadline, series.misses) = (Some(100e3), Some(MissRate::new(0, 5_000)));
-        let line = misses(&series).unwrap();
-        assert!(
-            line.starts_with("later than 100 µs: 0 of 5000; the true rate is below 0.060 %"),
-            "{line}"
-        );
-        series.misses = series.misses.map(|misses| MissRate { upper: None, ..misses });
+        series.bursts = None;
+        assert_eq!(misses(&series).unwrap(), "later than 100 µs: 0 of 5000 in this run");
         let mut bursts =
             Bursts { tested: 100, dispersion: Some(9.0), p: Some(0.0), episodes: 0, longest: 0 };
         series.bursts = Some(bursts);
-        let line = misses(&series).unwrap();
-        assert!(
-            line.ends_with("0 of 5000; the longest samples come in bursts: no bound"),
-            "{line}"
-        );
+        assert!(misses(&series).unwrap().ends_with("0 of 5000 in this run"));
         series.misses = series.misses.map(|one| MissRate { misses: 37, ..one });
         (bursts.episodes, bursts.longest) = (4, 12);
         series.bursts = Some(bursts);
         let line = misses(&series).unwrap();
-        let end =
-            "37 of 5000 in 4 episodes, the longest of 12 samples; they come in bursts: no bound";
+        let end = "37 of 5000 in this run, in 4 episodes, the longest of 12 samples";
         assert!(line.ends_with(end), "{line}");
-        (bursts.p, bursts.episodes, bursts.longest) = (None, 1, 1);
+        (bursts.episodes, bursts.longest) = (1, 1);
         series.bursts = Some(bursts);
-        let line = misses(&series).unwrap();
-        assert!(line.contains("in 1 episode of 1 samples; too few rare samples"), "{line}");
+        assert!(misses(&series).unwrap().ends_with(", in 1 episode of 1 samples"));
     }
 }

@@ -180,10 +180,15 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_percentiles_are_with_the_evidence() {
-        let text = text(&sample::run());
-        line(&text, &["p99 < 4.64 µs, p99.9 < 8.70 µs (95 % confidence)"]);
-        line(&text, &["task 1: p99 < 50 ms + 97.9 µs"]);
+    fn the_next_run_is_predicted_from_three_runs_on() {
+        let mut run = sample::run();
+        run.predict(&[sample::run()]);
+        let one = text(&run);
+        assert!(!one.contains("confidence") && !one.contains("next run"), "{one}");
+        run.predict(&[sample::run(), sample::run()]);
+        let text = text(&run);
+        line(&text, &["the next run, by the ranks of 3:", "p50 in 2.90 µs…2.90 µs in 2 of 4"]);
+        assert!(text.contains("worst above 69.6 µs in 1 of 4"), "{text}");
     }
 
     #[test]

@@ -46,7 +46,8 @@ fn the_threshold_is_the_caller_s() {
     };
     assert_eq!(found(1.2, 0.25), Finding::Pass);
     assert_eq!(found(1.2, 0.15), Finding::Regression);
-    assert_eq!(found(1.04, 0.02), Finding::Regression);
+    assert_eq!(found(1.06, 0.02), Finding::Regression);
+    assert_eq!(found(1.025, 0.02), Finding::NoRegressionShown);
 }
 
 /// A clock's step counts as noise, whichever side has the coarser clock.

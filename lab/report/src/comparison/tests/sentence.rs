@@ -5,7 +5,7 @@ use crate::{
     comparison::StatisticLine, comparison::in_a_word, comparison::sentence::answer,
     comparison::sentence::of_line, comparison::sentence::up_to,
 };
-use chronoscope_statistics::Interval;
+use chronoscope_statistics::{Interval, Settled};
 
 /// The p50 line of two equal cases, with another finding, ratio and interval.
 fn statistic(finding: Finding, ratio: Option<f64>, low: f64) -> StatisticLine {
@@ -67,25 +67,28 @@ fn words_that_repeat_are_left_out() {
 
 #[test]
 fn an_open_statistic_says_how_much_and_how_many() {
-    let open = |at_most: Option<f64>, settled_by: Option<usize>| StatisticLine {
+    let open = |at_most: Option<f64>, range: Option<(usize, Option<usize>)>| StatisticLine {
         at_most,
-        settled_by,
+        settled_by: range.map(|(from, to)| Settled { from, to }),
         ..statistic(Finding::NoRegressionShown, Some(1.0), 0.9)
     };
     let said = |statistics: &[StatisticLine], pairs: bool| {
         of_line(statistics, Finding::NoRegressionShown, pairs)
     };
-    let (few, many) = (open(Some(0.12), Some(20)), open(Some(0.3), Some(35)));
+    let (few, many) =
+        (open(Some(0.12), Some((20, Some(20)))), open(Some(0.3), Some((35, Some(90)))));
     assert_eq!(
         said(&[few.clone(), many], true),
         "at the median up to + 12 % cannot be excluded, at the median up to + 30 % cannot be \
-         excluded: no regression shown; 35 pairs would settle it"
+         excluded: no regression shown; 35 to 90 pairs would settle it"
     );
     assert_eq!(
         said(&[few.clone(), open(None, None)], false),
         "at the median up to + 12 % cannot be excluded, at the median nothing can be excluded: \
          no regression shown; no number of repetitions of each side would settle it"
     );
+    let endless = open(Some(0.12), Some((20, None)));
+    assert!(said(&[endless], true).ends_with("; 20 or more pairs would settle it"));
     // A statistic that is settled needs no more.
     let settled = statistic(Finding::Pass, Some(1.0), 1.0);
     assert!(said(&[settled, few], true).ends_with("; 20 pairs would settle it"));

@@ -25,8 +25,59 @@ fn equality_is_shown_or_left_open() {
     let open = &judged(&a, &case(wild, 1.0, &vec![]), true, &[], &History::default(), &[])[0];
     assert_eq!(open.finding, Finding::NoRegressionShown);
     let pairs = open.statistics[0].settled_by.unwrap();
-    assert!((11..60).contains(&pairs), "{pairs}");
-    assert!(open.sentence.ends_with(&format!("; {pairs} pairs would settle it")));
+    assert!((11..60).contains(&pairs.from), "{pairs:?}");
+    let words = crate::comparison::numbers(pairs);
+    assert!(open.sentence.ends_with(&format!("; {words} pairs would settle it")));
+}
+
+/// A side that is slower, by the threshold or less as far as is known, is no regression.
+#[test]
+fn slower_by_about_the_threshold_is_said_and_open() {
+    let (a, b) = (case(A, 1.0, &vec![]), case(B, 1.052, &vec![]));
+    let line = &judged(&a, &b, true, &[], &History::default(), &[])[0];
+    assert_eq!(line.finding, Finding::NoRegressionShown, "{line:?}");
+    let words =
+        "at the median slower by 4.0–6.6 %: whether more than 5 % is open: no regression shown";
+    assert!(line.sentence.starts_with(words), "{}", line.sentence);
+    assert_eq!(crate::comparison::in_a_word(&line.statistics[0]), "slower, open");
+    let json = serde_json::to_value(line).unwrap();
+    assert!(json["statistics"][0]["corrected"]["low"].as_f64().unwrap() < 1.05);
+    assert!(json["statistics"][0]["settled_by"]["from"].as_u64().unwrap() > 10);
+}
+
+/// The tail of runs without a history is shown, and not judged.
+#[test]
+fn an_unknown_scatter_leaves_the_tail_open() {
+    let repetition = |one: f64| {
+        let p50 = 1000.0 * one;
+        json!({ "count": 2000, "min": p50, "p50": p50, "p99": 3.0 * p50, "p999": 9.0 * p50, "max": p50, "mean": p50 })
+    };
+    let of = |count: u64, scale: f64| {
+        let mut each: Vec<Value> = A.into_iter().map(|one| repetition(one * scale)).collect();
+        each.iter_mut().for_each(|one| one["count"] = json!(count));
+        case(A, 1.0, &vec![("/series/0/by_repetition", each.into())])
+    };
+    let of_runs =
+        |b: CaseResult| judged(&of(2000, 1.0), &b, false, &[], &History::default(), &[]).remove(0);
+    let line = of_runs(of(2000, 30.0));
+    let words = |line: &Line| -> Vec<&str> {
+        line.statistics.iter().map(crate::comparison::in_a_word).collect()
+    };
+    assert_eq!(words(&line), ["regression", "not judged"], "{}", line.sentence);
+    let line = of_runs(of(2000, 1.0));
+    assert_eq!(line.finding, Finding::NoRegressionShown);
+    assert!(line.sentence.contains("at p99 nothing can be said"), "{}", line.sentence);
+    let json = serde_json::to_value(&line).unwrap();
+    assert!(json["statistics"][1]["between_runs"]["scatter"].is_null());
+    // p99.9 is information below 10,000 samples, and judged on request.
+    assert!(line.information[0].starts_with("p99.9 × 1.0, not judged"), "{:?}", line.information);
+    let names = |b: &CaseResult, named: &[&str]| -> Vec<&'static str> {
+        let line = judged(&of(10_000, 1.0), b, true, named, &History::default(), &[]).remove(0);
+        line.statistics.iter().map(|one| one.statistic).collect()
+    };
+    assert_eq!(names(&of(10_000, 1.0), &[]), ["p50", "p99", "p99.9"]);
+    assert_eq!(names(&of(9_999, 1.0), &[]), ["p50", "p99"]);
+    assert_eq!(names(&of(2_000, 1.0), &["p99.9"]), ["p99.9"]);
 }
 
 #[test]
