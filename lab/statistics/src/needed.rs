@@ -22,7 +22,7 @@ const POWER: f64 = 0.841_621_233_572_914_2;
 /// The error rate of each of the two intervals, of the difference and of its variance, that bound
 /// the numbers. Chosen by simulation: the number that the true difference and the true variance
 /// need is within the range in 80 % of the open comparisons at least.
-const RANGE: f64 = 0.1;
+const RANGE: f64 = 0.2;
 
 /// The numbers of repetitions of each side that would settle a comparison with a chance of 80 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

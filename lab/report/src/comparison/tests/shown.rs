@@ -37,7 +37,7 @@ fn slower_by_about_the_threshold_is_said_and_open() {
     let line = &judged(&a, &b, true, &[], &History::default(), &[])[0];
     assert_eq!(line.finding, Finding::NoRegressionShown, "{line:?}");
     let words =
-        "at the median slower by 4.0–6.6 %: whether more than 5 % is open: no regression shown";
+        "at the median slower by 3.9–6.7 %: whether more than 5 % is open: no regression shown";
     assert!(line.sentence.starts_with(words), "{}", line.sentence);
     assert_eq!(crate::comparison::in_a_word(&line.statistics[0]), "slower, open");
     let json = serde_json::to_value(line).unwrap();
