@@ -13,7 +13,7 @@ pub struct ComparedStatistic {
     pub at: &'static str,
     /// The value of a repetition. `None` if the repetition has too few samples.
     pub of: fn(&Repetition) -> Option<f64>,
-    /// Whether the statistic is judged without being named, if every repetition has it.
+    /// The statistic is judged without being named, if every repetition has it.
     usual: Usual,
     /// The fewest samples of a repetition from which the statistic is judged without being named.
     pub fewest_samples: u64,

@@ -5,22 +5,7 @@ use std::collections::BTreeMap;
 
 use chronoscope_statistics::Prediction;
 
-use crate::{Run, SeriesResult, Status};
-
-/// The predictions of the next run of a series.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct NextRun {
-    /// The prediction of the median.
-    pub p50: Option<Prediction>,
-    /// The prediction of p99.
-    pub p99: Option<Prediction>,
-    /// The prediction of p99.9.
-    pub p999: Option<Prediction>,
-    /// The prediction of the largest sample.
-    pub max: Option<Prediction>,
-    /// The prediction of the share of samples above the deadline.
-    pub misses: Option<Prediction>,
-}
+use crate::{NextRun, Run, SeriesResult, Status};
 
 /// A statistic of a series that is predicted.
 type Figure = fn(&SeriesResult) -> Option<f64>;

@@ -1,13 +1,10 @@
 //! Series and single figures of a case. The module computes no figure.
 
-use chronoscope_statistics::{Basis, Bursts, Interval, MissRate, Summary, UpperLimits};
+use chronoscope_statistics::{Basis, Bursts, Interval, MissRate, Prediction, Summary, UpperLimits};
 use chronoscope_units::OneLine;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{
-    next::NextRun,
-    words::{Role, Unit},
-};
+use crate::words::{Role, Unit};
 
 /// A series of a case, over all repetitions. All values are in `unit`.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,6 +57,21 @@ pub struct SeriesResult {
     /// All samples in the order measured, as `(start, value)`; kept on request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<(f64, f64)>,
+}
+
+/// The predictions of the next run of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NextRun {
+    /// The prediction of the median.
+    pub p50: Option<Prediction>,
+    /// The prediction of p99.
+    pub p99: Option<Prediction>,
+    /// The prediction of p99.9.
+    pub p999: Option<Prediction>,
+    /// The prediction of the largest sample.
+    pub max: Option<Prediction>,
+    /// The prediction of the share of samples above the deadline.
+    pub misses: Option<Prediction>,
 }
 
 /// The samples of a soak that are kept one by one, as `(start, value)`.

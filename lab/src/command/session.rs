@@ -120,7 +120,10 @@ impl Measured {
         if let (Some(store), Some(run), true) =
             (&self.store, self.runs.first_mut(), format.is_table() && stored.is_ok())
         {
-            compare::predict(store, run)?;
+            // What was measured is shown, whatever the store does.
+            if let Err(error) = compare::predict(store, run) {
+                console::remark(&format!("no earlier runs, so no prediction: {error:#}"));
+            }
         }
         report::write(self.run()?, format, file, name.as_deref())?;
         stored.map(drop)

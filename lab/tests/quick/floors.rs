@@ -118,7 +118,7 @@ const STATISTICS: House = House {
         &["order", "significance", "slope", "tail"],
         &["bursts"],
         &["gamma", "resample"],
-        &["beta"],
+        &["beta", "predict"],
     ],
 };
 const RUN: House = House { folder: "run/src", floors: &RUN_FLOORS };
@@ -127,7 +127,7 @@ const RUN: House = House { folder: "run/src", floors: &RUN_FLOORS };
 const RUN_FLOORS: [&[&str]; 11] = [
     &["tests"],
     &["upgrade"],
-    &["interval", "judge", "lookup", "precision"],
+    &["interval", "judge", "lookup", "next", "precision"],
     &["sample", "schema"],
     &["compared", "history"],
     &["lib"],

@@ -44,7 +44,7 @@ struct Runs {
     a: Vec<f64>,
     b: Vec<f64>,
     history: Vec<Vec<f64>>,
-    /// Of a case without a history, only the median has an assumed scatter.
+    /// Only the median of a case without a history has an assumed scatter.
     is_median: bool,
 }
 

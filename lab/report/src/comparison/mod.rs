@@ -145,7 +145,7 @@ pub struct Line {
     /// The command for a comparison in turn, which would remove the doubt; a reason has it too.
     #[serde(skip)]
     pub in_turn: Option<String>,
-    /// What is shown without being judged, one sentence each.
+    /// The figures without a verdict, one sentence each.
     pub information: Vec<String>,
     /// The figures of the first judged statistic: the median, unless others were named.
     pub figures: Option<Figures>,
