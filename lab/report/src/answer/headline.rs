@@ -38,7 +38,9 @@ pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let figure = decisive(reading);
     let proven = run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
     let entry = |case| {
-        let span = reading::span(case, figure)?;
+        // A case with few samples has no median.
+        let usual = reading::span(case, figure);
+        let span = usual.or_else(|| reading::span(case, reading.worst?))?;
         let span =
             if reading.decides == Decides::Worst { span.worst(&reading.better) } else { span };
         Some(Entry { case, label: label(run, case), span })

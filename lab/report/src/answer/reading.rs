@@ -2,7 +2,7 @@
 
 use chronoscope_suite::{
     experiments,
-    spec::{Figure, MEDIAN, Reading},
+    spec::{Decides, Figure, MEDIAN, Reading},
 };
 
 use super::{list, span::Span};
@@ -39,7 +39,16 @@ pub fn find(experiment: &str) -> Option<&'static Reading> {
 /// figures.
 pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let reading = find(experiment)?;
-    reading.sentences.iter().find_map(|sentence| fill(run, experiment, reading, sentence))
+    let mut sentences = reading.sentences.iter();
+    let sentence = sentences.find_map(|sentence| fill(run, experiment, reading, sentence));
+    sentence.or_else(|| longest(run, experiment, reading))
+}
+
+/// The sentence on a result with so few samples that it has the longest alone.
+fn longest(run: &Run, experiment: &str, reading: &Reading) -> Option<String> {
+    let span = list::of_experiment(run, experiment, reading.worst?)?.worst(&reading.better);
+    let end = if reading.decides == Decides::Worst { "" } else { " at worst" };
+    Some(format!("{} {}{end}", reading.compared, span.words()))
 }
 
 /// The span of a figure in a case.
@@ -122,7 +131,6 @@ pub fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use chronoscope_run::sample;
-    use chronoscope_suite::spec::Decides;
 
     #[test]
     fn every_experiment_has_its_sentence() {
