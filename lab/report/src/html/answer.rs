@@ -12,7 +12,7 @@ use super::{
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::elsewhere,
     answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
-    answer::list::limited, answer::ranking::Cell, answer::ranking::Column, answer::ranking::Place,
+    answer::list::limited, answer::ranking::Column, answer::ranking::Place,
     answer::ranking::Ranking, answer::ranking::Row, answer::ranking::amount_of, answer::rule,
     answer::rule::proper, answer::rules, answer::span, answer::span::amount, answer::span::grouped,
     answer::trust::Trust,
@@ -28,6 +28,9 @@ const PROBLEMS: usize = 3;
 
 /// The most groups of latencies that a phone shows unfolded.
 const GROUPS: usize = 3;
+
+/// The characters of two figures for which a cell of a ranking has room.
+const PAIR: usize = 10;
 
 /// The most limits beside a ranking: those with the least room.
 const NEAREST: usize = 4;
@@ -571,15 +574,23 @@ fn ratio(row: &Row, columns: &[Column], index: usize) -> Markup {
         (_, Some(_)) => "c",
     };
     let width = ratio.map_or(0.0, |ratio| (ratio.log2() / FULL.log2() * 100.0).clamp(0.0, 100.0));
-    let amounts = cell.map_or_else(
+    // The figure that ranks; on a wide screen the other one, too, where a cell has room for both.
+    let value = cell.map_or_else(
         || "–".to_owned(),
-        |Cell { value, beside }| match beside {
-            Some(beside) if beside != value => {
-                format!("{}, {}", amount_of(value, &row.unit), amount_of(beside, &row.unit))
+        |cell| match cell.value {
+            large if large >= 1e5 && row.unit != "ns" => {
+                format!("{}\u{a0}M", units::digits(large / 1e6))
             }
-            _ => amount_of(value, &row.unit),
+            value => amount_of(value, &row.unit),
         },
     );
+    let beside = cell.and_then(|cell| cell.beside.filter(|beside| *beside != cell.value));
+    let beside = beside.map(|beside| format!(", {}", amount_of(beside, &row.unit)));
+    let fits = |text: &String| value.chars().count() + text.chars().count() <= PAIR;
+    let amounts = html! {
+        (value)
+        @if let Some(beside) = beside.filter(fits) { span.hw { (beside) } }
+    };
     html! {
         span class=(class) {
             @match (place, ratio) {
