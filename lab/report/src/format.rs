@@ -253,6 +253,11 @@ impl RunFormat {
     pub fn is_table(&self) -> bool {
         [RunWriter::FORMATS[0].name, FULL.name].contains(&self.name)
     }
+
+    /// Returns whether the format shows the evidence, and with it the predictions of the next run.
+    pub fn shows_evidence(&self) -> bool {
+        [EVIDENCE.name, FULL.name].contains(&self.name)
+    }
 }
 
 impl ComparisonFormat {

@@ -25,7 +25,7 @@ use chronoscope_report::{
     comparison::History, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
     comparison::StatisticChoice, comparison::conditions, format::ComparisonWriter,
 };
-use chronoscope_run::history::CaseRow;
+use chronoscope_run::history::{CaseRow, RunRow};
 use chronoscope_run::{CaseResult, Context, Run, Status};
 use chronoscope_statistics as statistics;
 use chronoscope_store::{Store, reference, reference::Reference};
@@ -204,15 +204,21 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
 /// left out.
 pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
     let mut history = History::default();
-    for run in earlier_runs(store, runs, LEARNED)? {
+    for run in earlier_runs(store, runs, LEARNED, |_| true)? {
         history.add(&run);
     }
     Ok(history)
 }
 
 /// The newest stored runs on the machine of the last of `runs` that share a case with it, at most
-/// `most`. The runs of `runs` themselves, and runs that cannot be read, are left out.
-pub(super) fn earlier_runs(store: &Store, runs: &[&Run], most: usize) -> Result<Vec<Run>> {
+/// `most`. The runs of `runs` themselves, runs that are not wanted, and runs that cannot be read, are
+/// left out.
+fn earlier_runs(
+    store: &Store,
+    runs: &[&Run],
+    most: usize,
+    is_wanted: impl Fn(&RunRow) -> bool,
+) -> Result<Vec<Run>> {
     let mut earlier = Vec::new();
     let Some(newest) = runs.last() else { return Ok(earlier) };
     let is_compared = |context: &Context| {
@@ -221,7 +227,9 @@ pub(super) fn earlier_runs(store: &Store, runs: &[&Run], most: usize) -> Result<
     };
     let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
     let rows = store.runs(None, SEARCHED)?;
-    let same = rows.iter().filter(|row| row.host == newest.context.host && !row.interrupted);
+    let same = rows
+        .iter()
+        .filter(|row| row.host == newest.context.host && !row.interrupted && is_wanted(row));
     for row in same {
         let Ok(run) = store.run(row.run) else { continue };
         let shares_case = || run.cases.iter().any(|case| keys.contains(&case.key()));
@@ -247,8 +255,8 @@ pub(super) fn predict(store: &Store, run: &mut Run) -> Result<()> {
     if run.cases.iter().all(CaseResult::is_deterministic) {
         return Ok(());
     }
-    let mut earlier = earlier_runs(store, &[run], PREDICTING)?;
-    earlier.retain(|one| one.context.date < run.context.date);
+    let is_before = |row: &RunRow| row.started < run.context.date;
+    let earlier = earlier_runs(store, &[run], PREDICTING, is_before)?;
     run.predict(&earlier);
     Ok(())
 }

@@ -29,7 +29,7 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
         let reference = Reference::try_from(word.as_os_str())?;
         let (found, mut run) = reference.load(|| Store::open(&arguments.store.place()?))?;
         study::complete(&mut run);
-        if reference.is_in_store() && arguments.output.format().is_table() {
+        if reference.is_in_store() && arguments.output.format().shows_evidence() {
             compare::predict(&Store::open(&arguments.store.place()?)?, &mut run)?;
         }
         runs.push((found, run));

@@ -118,9 +118,9 @@ impl Measured {
         let name = stored.as_ref().ok().copied().flatten().map(|number| number.to_string());
         let (format, file) = (output.format(), output.output.as_deref());
         if let (Some(store), Some(run), true) =
-            (&self.store, self.runs.first_mut(), format.is_table() && stored.is_ok())
+            (&self.store, self.runs.first_mut(), format.shows_evidence() && stored.is_ok())
         {
-            // What was measured is shown, whatever the store does.
+            // The measurement is shown, whatever the store does.
             if let Err(error) = compare::predict(store, run) {
                 console::remark(&format!("no earlier runs, so no prediction: {error:#}"));
             }

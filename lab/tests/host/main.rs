@@ -10,5 +10,6 @@ mod doctor;
 mod interrupts;
 mod noise;
 mod peers;
+mod predictions;
 mod requirements;
 mod transaction;
