@@ -63,7 +63,7 @@ pub fn run_with_input<E: From<Error>>(
 /// `limit` the program gets SIGTERM and as much time, but that is an error in any case.
 ///
 /// # Errors
-/// As [`run`]. The error is [`Error::Expired`] if the program reached its limit.
+/// The errors of [`run`], and [`Error::Expired`] if the program reached its limit.
 pub fn run_to_an_end<E: From<Error>>(
     command: &mut Command,
     name: &str,

@@ -173,7 +173,7 @@ mod tests {
             (0.0, 0.6, 1_189),
             // Half the threshold above: half the margin.
             (1.05_f64.ln() / 2.0, 0.1, 134),
-            // Beyond the threshold: the margin is what is beyond it.
+            // Beyond the threshold: the margin is the rest.
             (0.3 + 1.05_f64.ln(), 0.6, 36),
         ] {
             assert_eq!(needed(value, deviation, 0.0), Some(expected), "{value} {deviation}");

@@ -1,5 +1,5 @@
 //! The test against the threshold in comparisons in turn: *regression* where B is slower by the
-//! threshold or less, the power beyond it, and the sentences on what is open: the range of a
+//! threshold or less, the power beyond it, and the sentences on open statistics: the range of a
 //! slowdown and the numbers of pairs that settle it.
 
 use chronoscope_statistics::{
@@ -53,7 +53,7 @@ fn pareto(random: &mut SplitMix64, noise: f64) -> f64 {
     (noise * (random.unit().powf(-0.5) - 2.0)).exp()
 }
 
-/// One of two paths, of which the slower one takes 1 + 4 × `noise`.
+/// The time of a random one of two paths. The slower path takes 1 + 4 × `noise`.
 fn bimodal(random: &mut SplitMix64, noise: f64) -> f64 {
     lognormal(random, noise / 4.0) * if random.unit() < 0.3 { 1.0 + 4.0 * noise } else { 1.0 }
 }

@@ -98,7 +98,7 @@ fn of_one(line: &Line, threshold: f64) -> Option<String> {
 }
 
 /// The sentence on statistics of which none changed by more than the threshold as far as is known.
-/// Equality at the median stands before what is open in the tail.
+/// An equal median is named before an open tail.
 fn undecided(equal: &[&StatisticLine], open: &[&StatisticLine]) -> String {
     let (unknown, open): (Vec<&StatisticLine>, Vec<&StatisticLine>) =
         open.iter().copied().partition(|one| is_not_judged(one));

@@ -4,19 +4,17 @@
 use std::collections::BTreeSet;
 
 use chronoscope_run::{CaseResult, Label, Run};
-use chronoscope_suite::spec::{Better, Decides, Figure, Reading};
+use chronoscope_suite::spec::{Better, Decides, Reading};
 
 use super::{
+    ranking::TIE,
     reading,
     rule::{kernel, label, machine, proper},
-    span::{AGREED, Span, ratio},
+    span::{Span, ratio},
 };
 
 /// The most cases that a sentence names one by one.
 const NAMED: usize = 3;
-
-/// Figures that differ by less than this share are equal.
-const TIE: f64 = 0.01;
 
 /// A case with its answer.
 struct Entry<'a> {
@@ -25,17 +23,11 @@ struct Entry<'a> {
     span: Span,
 }
 
-impl Entry<'_> {
-    fn value(&self) -> f64 {
-        self.span.value.unwrap_or(self.span.high)
-    }
-}
-
 /// The sentence on the cases of an experiment, without its first capital. `None` where one case, or
 /// several that agree, leave nothing to compare.
 pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let reading = reading::find(experiment)?;
-    let figure = decisive(reading);
+    let (figure, _) = reading::figures(reading);
     let proven = run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
     let entry = |case| {
         // A case with few samples has no median.
@@ -61,7 +53,7 @@ pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
         let labels: BTreeSet<Label> = entries.iter().map(|entry| entry.label.clone()).collect();
         let best = labels.iter().filter_map(|label| {
             let alike = entries.iter().filter(|entry| entry.label == *label);
-            let values: Vec<f64> = alike.map(Entry::value).collect();
+            let values: Vec<f64> = alike.map(|entry| entry.span.number()).collect();
             (values.len() > 1).then(|| (spread(&values), label))
         });
         let chosen = best.reduce(|one, other| if other.0 > one.0 { other } else { one })?.1.clone();
@@ -70,19 +62,11 @@ pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     } else if agree(&entries) {
         return None;
     }
-    entries.sort_by(|one, other| one.value().total_cmp(&other.value()));
+    entries.sort_by(|one, other| one.span.number().total_cmp(&other.span.number()));
     if reading.better == Better::More {
         entries.reverse();
     }
     Some(compared(reading, &entries, &condition))
-}
-
-/// The figure that answers the question of an experiment.
-fn decisive(reading: &Reading) -> Figure {
-    match (reading.decides, reading.worst) {
-        (Decides::Worst, Some(worst)) => worst,
-        _ => reading.typical,
-    }
 }
 
 /// The greatest value as a multiple of the least.
@@ -92,11 +76,11 @@ fn spread(values: &[f64]) -> f64 {
     if most <= least { 1.0 } else { most / least }
 }
 
-/// Returns whether the figures of all cases are within a tenth of their middle.
+/// Returns whether the figures of all cases, which have one unit, are within a tenth of their middle.
 fn agree(entries: &[Entry<'_>]) -> bool {
-    let low = entries.iter().map(|entry| entry.span.low).fold(f64::INFINITY, f64::min);
-    let high = entries.iter().map(|entry| entry.span.high).fold(f64::NEG_INFINITY, f64::max);
-    entries.len() < 2 || (high - low) / 2.0 <= AGREED * f64::midpoint(low, high).abs()
+    let [first, rest @ ..] = entries else { return true };
+    let all = rest.iter().try_fold(first.span.clone(), |all, one| all.and(&one.span));
+    rest.is_empty() || all.is_some_and(|all| all.agrees())
 }
 
 /// The words of the experiment, then each case, the best first, by the words that tell it apart. Of
@@ -104,7 +88,7 @@ fn agree(entries: &[Entry<'_>]) -> bool {
 fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String {
     let words = reading.compared;
     let condition = if condition.is_empty() { String::new() } else { format!(" with {condition}") };
-    let values: Vec<f64> = entries.iter().map(Entry::value).collect();
+    let values: Vec<f64> = entries.iter().map(|entry| entry.span.number()).collect();
     let times = spread(&values);
     if times < 1.0 + TIE {
         let all =
@@ -166,7 +150,7 @@ mod tests {
     use super::*;
     use crate::answer::Answer;
     use chronoscope_run::{Domain, SeriesResult, Unit, sample};
-    use chronoscope_suite::experiments::EXPERIMENTS;
+    use chronoscope_suite::{experiments::EXPERIMENTS, spec::Figure};
 
     /// A run of one experiment in instructions: target, label, median and maximum of each case.
     fn run(experiment: &str, cases: &[(&str, &str, f64, f64)]) -> Run {
@@ -221,7 +205,7 @@ mod tests {
                         case.experiment = spec.name.into();
                         case.target = (*target).into();
                         let own = 1000.0 * (place * 10 + value + 1) as f64;
-                        set(&mut case, decisive(reading), own);
+                        set(&mut case, reading::figures(reading).0, own);
                         run.cases.push(case);
                     }
                 }

@@ -246,7 +246,7 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
 /// How often the study's kernel wins among tasks of one kind, where kernels offer different kinds.
 fn like_for_like(rules: &Answering, body: &Body<'_>) -> Vec<String> {
     let Body::Ranking(ranking) = body else { return Vec::new() };
-    let mixed = ranking.columns.iter().any(|column| column.several);
+    let mixed = ranking.columns.iter().any(|column| ranking.has_several_kinds(&column.kernel));
     let subject = &*rules.subject;
     let kinds = ["thread", "coroutine", "process"].into_iter().filter_map(|kind| {
         let Wins { won, rows } = ranking.wins(subject, Some(kind))?;

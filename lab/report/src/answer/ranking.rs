@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use chronoscope_run::{Answering, CaseResult, Run, answer::Pick};
-use chronoscope_suite::spec::{Decides, Figure};
+use chronoscope_suite::spec::{Decides, Figure, MEDIAN};
 
 use super::{
     reading,
@@ -15,7 +15,7 @@ use super::{
 
 /// Cells that differ by less than this count as equal. Exact figures are whole numbers, and figures
 /// of a wall clock are not more precise.
-const TIE: f64 = 0.01;
+pub const TIE: f64 = 0.01;
 
 /// A ranking.
 pub struct Ranking {
@@ -34,8 +34,6 @@ pub struct Column {
     pub kind: String,
     /// Shown, not ranked.
     pub floor: bool,
-    /// The kernel has several columns, so that the kind belongs to the name.
-    pub several: bool,
 }
 
 /// An operation.
@@ -188,6 +186,11 @@ impl Ranking {
         (wins.rows > 0).then_some(wins)
     }
 
+    /// Returns whether a kernel offers several kinds of task.
+    pub fn has_several_kinds(&self, kernel: &str) -> bool {
+        self.columns.iter().filter(|column| column.kernel == kernel).count() > 1
+    }
+
     /// The subject's ratio to the best in the first row whose cost a title names, and its words.
     pub fn cost(&self, kernel: &str) -> Option<(f64, &str)> {
         let row = self.rows.iter().find(|row| !row.cost.is_empty())?;
@@ -208,19 +211,12 @@ struct Asked {
 }
 
 impl Asked {
-    /// A row of the rules. What it leaves open is decided by the experiment's reading.
+    /// A row of the rules. The experiment's reading decides what the rules leave open.
     fn for_pick(pick: &Pick) -> Self {
-        let own = reading::find(&pick.experiment);
-        let (typical, worst, decides) = own
-            .map_or((Figure::First("p50"), Some(Figure::First("max")), Decides::Typical), |own| {
-                (own.typical, own.worst, own.decides)
-            });
-        let figures = match (decides, worst) {
-            (Decides::Worst, Some(worst)) => (worst, Some(typical)),
-            _ => (typical, worst),
-        };
+        let reading = reading::find(&pick.experiment).unwrap_or(&MEDIAN);
         let is_named = !pick.statistic.is_empty() || !pick.series.is_empty();
-        Self { pick: pick.clone(), figures, is_named, decides }
+        let decides = if is_named { Decides::Typical } else { reading.decides };
+        Self { pick: pick.clone(), figures: reading::figures(reading), is_named, decides }
     }
 
     /// The figures of a case.
@@ -259,9 +255,8 @@ impl Cells {
             if *unit.get_or_insert_with(|| span.unit.clone()) != span.unit {
                 return None;
             }
-            let number = |span: &Span| span.value.unwrap_or(span.high);
             let beside = beside.filter(|beside| beside.unit == span.unit);
-            let cell = Cell { value: number(&span), beside: beside.as_ref().map(number) };
+            let cell = Cell { value: span.number(), beside: beside.as_ref().map(Span::number) };
             let kernel = kernel(case).to_owned();
             if !values.iter().any(|(own, of, _)| (own, of) == (&kernel, &kind)) {
                 values.push((kernel, kind, cell));
@@ -275,7 +270,7 @@ impl Cells {
     /// The row: a value without a kind stands in all columns of its kernel, or in the first if it
     /// is no time.
     fn row(self, columns: &[Column]) -> Row {
-        let Self { asked: Asked { pick, decides, is_named, .. }, unit, values } = self;
+        let Self { asked: Asked { pick, decides, .. }, unit, values } = self;
         let cell = |index: usize, column: &Column| {
             let is_first =
                 columns.iter().position(|one| one.kernel == column.kernel) == Some(index);
@@ -293,7 +288,7 @@ impl Cells {
             timed: !pick.untimed && matches!(&*unit, "ns" | "instructions" | "cycles"),
             unit,
             cost: pick.cost.to_string(),
-            decides: if is_named { Decides::Typical } else { decides },
+            decides,
             by_kind: values.iter().any(|(_, kind, _)| !kind.is_empty()),
         }
     }
@@ -310,12 +305,8 @@ fn columns(cells: &[Cells], rules: &Answering) -> Vec<Column> {
         if !columns.iter().any(known) {
             let floor = **kernel == *rules.floor && !kernel.is_empty();
             let (kernel, kind) = (kernel.clone(), kind.clone());
-            columns.push(Column { kernel, kind, floor, several: false });
+            columns.push(Column { kernel, kind, floor });
         }
-    }
-    let kernels: Vec<String> = columns.iter().map(|column| column.kernel.clone()).collect();
-    for column in &mut columns {
-        column.several = kernels.iter().filter(|kernel| **kernel == column.kernel).count() > 1;
     }
     let order = ["thread", "process", "coroutine", ""];
     let place = |kind: &str| order.iter().position(|one| *one == kind);
@@ -342,28 +333,22 @@ fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
         let words = pick.when.iter().map(|(name, value)| format!(" {name}={value}"));
         let name = format!("{}{}", case.experiment, words.collect::<String>());
         let Some(reading) = reading::find(&case.experiment) else { continue };
-        let mut add = |name: String, figures: Option<(Figure, Option<Figure>)>| {
-            let pick = Pick { name: name.into(), ..pick.clone() };
-            let asked = Asked::for_pick(&pick);
-            let figures = figures.unwrap_or(asked.figures);
-            if !rows.iter().any(|row| row.pick == pick) {
-                rows.push(Asked { figures, ..asked });
+        let asked = |words: &str, series: &str| {
+            let (name, series) = (format!("{name}{words}").into(), series.into());
+            Asked::for_pick(&Pick { name, series, ..pick.clone() })
+        };
+        let mut add = |asked: Asked| {
+            if !rows.iter().any(|row| row.pick == asked.pick) {
+                rows.push(asked);
             }
         };
-        let several = rule::usual(case).nth(1).is_some();
-        if several {
-            for series in rule::usual(case) {
-                let (series, name) = (series.name.clone(), format!("{name} {}", series.name));
-                let pick = Pick { series, name: name.into(), ..pick.clone() };
-                if !rows.iter().any(|row| row.pick == pick) {
-                    rows.push(Asked::for_pick(&pick));
-                }
-            }
+        if rule::usual(case).nth(1).is_some() {
+            rule::usual(case).for_each(|one| add(asked(&format!(" {}", one.name), &one.name)));
             continue;
         }
-        add(name.clone(), None);
+        add(asked("", ""));
         for (words, figure) in reading.also {
-            add(format!("{name}, {words}"), Some((*figure, None)));
+            add(Asked { figures: (*figure, None), ..asked(&format!(", {words}"), "") });
         }
     }
     Some(rows)

@@ -51,6 +51,14 @@ fn longest(run: &Run, experiment: &str, reading: &Reading) -> Option<String> {
     Some(format!("{} {}{end}", reading.compared, span.words()))
 }
 
+/// The figure that answers an experiment's question, and the one beside it.
+pub fn figures(reading: &Reading) -> (Figure, Option<Figure>) {
+    match (reading.decides, reading.worst) {
+        (Decides::Worst, Some(worst)) => (worst, Some(reading.typical)),
+        (_, worst) => (reading.typical, worst),
+    }
+}
+
 /// The span of a figure in a case.
 pub fn span(case: &CaseResult, figure: Figure) -> Option<Span> {
     match figure {
@@ -142,10 +150,8 @@ mod tests {
     #[test]
     fn the_first_sentence_begins_with_the_figure_that_decides() {
         for (experiment, reading) in READINGS {
-            let decides = match (reading.decides, reading.worst) {
-                (Decides::Worst, worst) => worst.unwrap(),
-                (Decides::Typical, _) => reading.typical,
-            };
+            let (decides, _) = figures(reading);
+            assert!(reading.decides == Decides::Typical || reading.worst.is_some());
             let (_, rest) = reading.sentences[0].split_once('{').unwrap();
             let (first, _) = rest.split_once('}').unwrap();
             assert_eq!(placeholder(first), decides, "{experiment}");

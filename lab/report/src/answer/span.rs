@@ -7,7 +7,7 @@ use chronoscope_units::{self as units, digits, show};
 
 /// Half the range of the repetitions, relative to the figure, up to which a figure is written as a
 /// value, and not as the range.
-pub const AGREED: f64 = 0.1;
+const AGREED: f64 = 0.1;
 
 /// A no-break space, which keeps a number and its unit on one line.
 const TIE: &str = "\u{a0}";
@@ -88,12 +88,25 @@ impl Span {
         Self { value: Some(worst), ..self }
     }
 
+    /// The value, or the upper end of several cases.
+    pub fn number(&self) -> f64 {
+        self.value.unwrap_or(self.high)
+    }
+
+    fn middle(&self) -> f64 {
+        self.value.unwrap_or(f64::midpoint(self.low, self.high))
+    }
+
+    /// Returns whether all is within a tenth of the value, or of the middle of several cases.
+    pub fn agrees(&self) -> bool {
+        (self.high - self.low) / 2.0 <= AGREED * self.middle().abs()
+    }
+
     /// The value where the repetitions agree on it, else their range: `31 µs`, `20–48 µs`,
     /// `16 ns to 3.4 µs`.
     pub fn words(&self) -> String {
-        let middle = self.value.unwrap_or(f64::midpoint(self.low, self.high));
-        if (self.high - self.low) / 2.0 <= AGREED * middle.abs() {
-            return amount(middle, &self.unit, self.exact);
+        if self.agrees() {
+            return amount(self.middle(), &self.unit, self.exact);
         }
         let ((low_unit, low_size), (unit, size)) =
             (units::scale(self.low, &self.unit), units::scale(self.high, &self.unit));
@@ -155,6 +168,11 @@ pub fn grouped(value: f64) -> String {
         text.push(digit);
     }
     if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// A number of ticks: whole, or in millions.
+pub fn short(value: f64) -> String {
+    if value < 1e5 { grouped(value.round()) } else { format!("{}{TIE}M", digits(value / 1e6)) }
 }
 
 /// A ratio: `1.02 ×`, `1.2 ×`, `24 ×`, `>99 ×`, and `1/24` below a tenth.

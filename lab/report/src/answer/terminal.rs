@@ -9,7 +9,7 @@ use super::{
     list::List,
     ranking::{Cell, Column, Place, Ranking, Row, amount_of},
     rule::proper,
-    span::{amount, grouped},
+    span::{amount, grouped, short},
 };
 use crate::{Paint, screen::SIZE, screen::Screen};
 use chronoscope_run::{Run, Status, Unit};
@@ -304,11 +304,6 @@ fn number(value: Option<f64>, unit: Unit, exact: bool) -> String {
         Unit::Count => grouped(value),
     };
     plain(&text, false)
-}
-
-/// A number of ticks: whole, or in millions.
-fn short(value: f64) -> String {
-    if value < 1e5 { grouped(value.round()) } else { format!("{} M", units::digits(value / 1e6)) }
 }
 
 /// A logarithmic axis of whole decades.

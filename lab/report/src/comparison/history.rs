@@ -17,7 +17,7 @@ pub struct History(BTreeMap<(String, String, &'static str), Vec<f64>>);
 /// The scatter between runs with which a statistic was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BetweenRuns {
-    /// One standard deviation: 0.15 is 15 %. Infinite, and null in JSON, if it is unknown.
+    /// The scatter as one standard deviation: 0.15 is 15 %. Infinite, and null in JSON, if unknown.
     pub scatter: f64,
     /// The number of runs from which it was learned; `None` if it is assumed or unknown.
     pub runs: Option<usize>,

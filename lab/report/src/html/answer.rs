@@ -578,9 +578,7 @@ fn ratio(row: &Row, columns: &[Column], index: usize) -> Markup {
     let value = cell.map_or_else(
         || "–".to_owned(),
         |cell| match cell.value {
-            large if large >= 1e5 && row.unit != "ns" => {
-                format!("{}\u{a0}M", units::digits(large / 1e6))
-            }
+            large if large >= 1e5 && row.unit != "ns" => span::short(large),
             value => amount_of(value, &row.unit),
         },
     );
