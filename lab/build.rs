@@ -1,8 +1,7 @@
-//! Sets `CHRONOSCOPE_REVISION` to the commit that a release program is built from, with `-dirty` if
-//! the sources differ from it; to nothing in other builds, which change too often, and where there
-//! is no repository.
+//! Sets `CHRONOSCOPE_REVISION` to the commit that the program is built from, with `-dirty` if the
+//! sources differ from it; to nothing where there is no repository.
 
-use std::{env, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 /// The output of git in this folder, if it succeeds.
 fn git(arguments: &[&str]) -> Option<String> {
@@ -35,16 +34,14 @@ const SOURCES: [&str; 16] = [
 fn main() {
     let mut revision = None;
     println!("cargo::rerun-if-changed=build.rs");
-    if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
-        for sources in SOURCES {
-            println!("cargo::rerun-if-changed={sources}");
-        }
-        // It grows with each commit.
-        let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
-        if let Some(log) = log.filter(|log| Path::new(log).exists()) {
-            println!("cargo::rerun-if-changed={log}");
-            revision = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
-        }
+    for sources in SOURCES {
+        println!("cargo::rerun-if-changed={sources}");
+    }
+    // It grows with each commit.
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
+    if let Some(log) = log.filter(|log| Path::new(log).exists()) {
+        println!("cargo::rerun-if-changed={log}");
+        revision = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
     }
     println!("cargo::rustc-env=CHRONOSCOPE_REVISION={}", revision.unwrap_or_default());
 }

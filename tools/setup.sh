@@ -35,20 +35,22 @@ build() {
     else
         say "building, which takes some minutes the first time"
     fi
-    mkdir -p "$target/release"
+    mkdir -p "$target/lab"
     printf '%s\n' "$built" >"$stamp.$$"
     (
         cd "$root" && set -- --locked --target-dir "$target" &&
-            cargo build --release --package chronoscope --package xtask "$@" &&
-            cargo build --profile optimized --package chronoscope-linux "$@" &&
-            # Another name first: the old program may be running.
-            cp "$target/optimized/chronoscope-linux" "$target/release/chronoscope-linux.$$" &&
-            mv "$target/release/chronoscope-linux.$$" "$target/release/chronoscope-linux"
+            cargo build --package chronoscope --package xtask "$@" &&
+            cargo build --release --package chronoscope-linux "$@" &&
+            # Tests build a port for themselves into the folder `debug`, so the lab has its own.
+            for path in debug/chronoscope debug/xtask release/chronoscope-linux; do
+                # Another name first: the old program may be running.
+                cp "$target/$path" "$target/lab/new.$$" && mv "$target/lab/new.$$" "$target/lab/${path#*/}" || exit 1
+            done
     ) || {
-        rm -f "$stamp.$$"
+        rm -f "$stamp.$$" "$target/lab/new.$$"
         die "the build failed"
     }
-    CARGO_TARGET_DIR=$target "$target/release/xtask" images || die "the index of images could not be written"
+    CARGO_TARGET_DIR=$target "$target/lab/xtask" images || die "the index of images could not be written"
     mv "$stamp.$$" "$stamp"
 }
 

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     command::{self, become_command},
+    firmware::BUILD_DIR,
     images::sha256,
     packages,
     repository::{self, root, target},
@@ -35,7 +36,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
         }
     }
     cargo.args(rest);
-    cargo.env("CARGO_TARGET_DIR", folder.join(core));
+    cargo.env("CARGO_TARGET_DIR", folder.join(core)).env(BUILD_DIR, folder.join("build"));
     cargo.env("CHRONOSCOPE_CORES", folder.join("cores"));
     become_command(cargo)
 }

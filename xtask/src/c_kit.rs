@@ -200,7 +200,8 @@ fn build(chip: &Chip, feature: &str, experiments: Option<&str>) -> Result<PathBu
             Toolchain::with_debians_source("build", "core,alloc")?
         };
         cargo.current_dir(root().join("ports/firmware"));
-        cargo.env("CARGO_TARGET_DIR", folder.join("firmware")).args(["--target", &chip.triple]);
+        cargo.env("CARGO_TARGET_DIR", folder.join("firmware"));
+        cargo.env(firmware::BUILD_DIR, firmware::build_folder()?).args(["--target", &chip.triple]);
         cargo
     } else {
         firmware::cargo(&chip.triple, "build", &folder)?

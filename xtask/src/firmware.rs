@@ -48,6 +48,18 @@ pub fn c_compiler(triple: &str) -> Result<&'static str> {
     with_chip(triple, Chip::c_compiler)
 }
 
+/// Cargo's variable for the folder of intermediate files.
+pub const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";
+
+/// The folder of the intermediate files of the workspace `ports/firmware`. Builds with other features
+/// have a folder of their own for the image alone: what they share is compiled once.
+///
+/// # Errors
+/// The build folder cannot be created.
+pub fn build_folder() -> Result<PathBuf> {
+    Ok(target()?.join("firmware/build"))
+}
+
 /// `cargo COMMAND --target TRIPLE`, to which the caller can add arguments. Cargo builds into
 /// `target/firmware`. Installs the chip's emulator and library where they are absent.
 ///
@@ -67,7 +79,7 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
     };
     // Cargo reads `.cargo/config.toml` of the folder in which it starts.
     cargo.current_dir(root().join("ports/firmware"));
-    cargo.env("CARGO_TARGET_DIR", target.join("firmware"));
+    cargo.env("CARGO_TARGET_DIR", target.join("firmware")).env(BUILD_DIR, build_folder()?);
     cargo.args(["--target", triple]);
     compiler::wrap(&mut cargo)?;
     Ok(cargo)

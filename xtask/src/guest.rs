@@ -1,8 +1,7 @@
 //! Runs cargo for the guest's program: the Linux port, statically linked, as the only program of a
 //! virtual machine.
 //!
-//! Cargo builds into `target/guest`. The flags differ from the lab's, and in a common folder cargo
-//! would rebuild the lab's files after each guest.
+//! Cargo builds into `target/guest`; intermediate files are shared with the lab's own build.
 //!
 //! For a guest with another processor than the host's, the standard library comes from rustup.
 //! Where rustup cannot give it, it is built from Debian's source. The linker is Debian's cross
@@ -14,13 +13,14 @@ use anyhow::{Result, bail};
 
 use crate::{
     command::become_command,
+    firmware::BUILD_DIR,
     packages,
     repository::{root, target},
     rust::{self, Toolchain},
 };
 
 pub const USAGE: &str = "guest TRIPLE COMMAND ARGUMENT…  \
-    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --profile optimized --package chronoscope-linux";
+    cargo for the guest's program, as in: guest x86_64-unknown-linux-gnu build --release --package chronoscope-linux";
 
 /// The compiler's flags. The program is linked statically, since process 1 has no dynamic loader. A
 /// panic aborts, since the end of process 1 ends the machine in any case.
@@ -61,6 +61,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     let mut cargo = cargo(processor, command)?;
     cargo.args(["--target", triple]).args(rest);
     cargo.current_dir(root()).env("CARGO_TARGET_DIR", target()?.join("guest"));
+    cargo.env(BUILD_DIR, target()?);
     become_command(cargo)
 }
 

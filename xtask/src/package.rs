@@ -28,7 +28,7 @@ const PROGRAMS: [&str; 2] = ["chronoscope", PORT];
 const PORT: &str = "chronoscope-linux";
 
 /// The profile of the programs, in the root's Cargo.toml.
-const PROFILE: &str = "optimized";
+const PROFILE: &str = "release";
 
 /// The processors of guests. Their programs are in folders of these names, below the build folder
 /// and in the tree.
@@ -55,7 +55,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     let [folder, targets @ ..] = words else { bail!("usage: cargo xtask {USAGE}") };
     let folder = std::path::absolute(folder)?;
     packages::need(&["strip", "dpkg-deb", "tar"], "build")?;
-    let programs = if built { own_folder()? } else { build_optimized()? };
+    let programs = if built { own_folder()? } else { build_programs()? };
     GUESTS.into_iter().try_for_each(build_guest)?;
     let name = format!("chronoscope-{VERSION}-{}", env::consts::ARCH);
     let tree = folder.join(&name);
@@ -80,7 +80,7 @@ fn own_folder() -> Result<PathBuf> {
 }
 
 /// Builds the programs with that profile, and returns their folder.
-fn build_optimized() -> Result<PathBuf> {
+fn build_programs() -> Result<PathBuf> {
     let target = target()?;
     let mut cargo = Toolchain::find()?.cargo("build");
     cargo.args(["--profile", PROFILE, "--locked"]).args(PROGRAMS.map(|name| ["-p", name]).concat());

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     command::become_command,
+    firmware,
     repository::{root, target},
     rust::Toolchain,
 };
@@ -19,5 +20,6 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     cargo.args(rest);
     cargo.current_dir(root().join("ports/qemu-plugin"));
     cargo.env("CARGO_TARGET_DIR", target()?.join("qemu-plugin"));
+    cargo.env(firmware::BUILD_DIR, firmware::build_folder()?);
     become_command(cargo)
 }

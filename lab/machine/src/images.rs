@@ -25,7 +25,7 @@ use chronoscope_run::names::BUILD;
 const VARIABLE: &str = "CHRONOSCOPE_IMAGES";
 
 /// The folders searched for the index, relative to the parent of the program's own folder:
-/// `/usr/bin` goes with `/usr/share`, and `target/release` with `target/firmware`.
+/// `/usr/bin` goes with `/usr/share`, and `target/lab` with `target/firmware`.
 const PLACES: [&str; 2] = ["share/chronoscope/firmware", "firmware"];
 
 /// The version of the index's format.

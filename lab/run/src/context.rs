@@ -46,7 +46,7 @@ pub struct Context {
     /// The commit that the program was built from; empty if it is unknown.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub revision: OneLine,
-    /// The program's build profile: `release` or `debug`; empty in older files.
+    /// How the port to Linux beside the program was built: `release` or `debug`; empty in older files.
     #[serde(default)]
     pub build: OneLine,
     /// The command line.

@@ -21,7 +21,6 @@ mod next;
 mod peer;
 mod precision;
 mod published;
-#[cfg(any(test, feature = "sample"))]
 pub mod sample;
 mod schema;
 mod series;

@@ -33,7 +33,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The version, the revision of a release program's sources, and the version of the run's form.
+/// The version, the revision of the program's sources, and the version of the run's form.
 fn version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let revision = match crate::revision::REVISION {

@@ -46,7 +46,7 @@ impl Lab {
 
     /// Everything that comes before the download of a kernel, and the name of its package.
     fn with_guest(self) -> Self {
-        let built = "$CARGO_TARGET_DIR/guest/x86_64-unknown-linux-gnu/optimized";
+        let built = "$CARGO_TARGET_DIR/guest/x86_64-unknown-linux-gnu/release";
         self.with_tool("xtask", &format!("mkdir -p {built}; echo port >{built}/chronoscope-linux"))
             .with_tool("qemu-system-x86_64", "echo QEMU emulator version 8.2.0")
             .with_tool("apt-cache", "echo '  Depends: linux-image-6.1.0-1-rt-amd64'")

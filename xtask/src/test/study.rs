@@ -11,7 +11,7 @@ use crate::repository::{root, target};
 /// # Errors
 /// The program does not start, or its exit status is none of `statuses`.
 pub fn run(name: &str, statuses: &[&str]) -> Result<()> {
-    let mut program = Command::new(target()?.join("release/chronoscope"));
+    let mut program = Command::new(target()?.join("lab/chronoscope"));
     program.args(["run", "--study", name, "--no-store", "-q"]).current_dir(root());
     let status = program.status().context("cannot start the program")?;
     let is_expected = |code: i32| statuses.iter().any(|known| *known == code.to_string());

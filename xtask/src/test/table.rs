@@ -102,7 +102,7 @@ fn quick(filters: &[&str]) -> Vec<Step> {
 fn preparations() -> [Step; 4] {
     [
         Step::new(Full, "packages", "xtask step packages").cores(0).seconds(60),
-        Step::new(Full, "program", "./chronoscope --help").lock("release").seconds(60),
+        Step::new(Full, "program", "./chronoscope --help").lock("dev").seconds(200),
         Step::new(Full, "SciPy's figures", "xtask step scipy")
             .after(&["packages"])
             .cores(0)
@@ -155,7 +155,7 @@ fn firmware() -> Result<Vec<Step>> {
         };
         steps.push(step("suite", &build("chronoscope-suite")));
         for (variant, features) in [("uart", "board/uart"), ("pins", "pins")] {
-            let options = format!("--profile {variant} --features {features}");
+            let options = format!("--release --features {features}");
             steps.push(step(
                 &format!("clippy with {variant}"),
                 &clippy("chronoscope-bare", &options),
@@ -469,8 +469,9 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 18] = [
+const TESTS: [Test; 19] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
+    Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
     Test { seconds: 400, ..test("tests: chips", "--test chips", TARGETS) },
     Test {
@@ -530,7 +531,7 @@ const TESTS: [Test; 18] = [
 
 /// Paths below the build folder that the tests read from their environment.
 const VARIABLES: [(&str, &str); 4] = [
-    ("CHRONOSCOPE_TEST_PROGRAM", "release/chronoscope"),
+    ("CHRONOSCOPE_TEST_PROGRAM", "lab/chronoscope"),
     ("CHRONOSCOPE_TEST_PYTHON", "venv/bin/python"),
     ("CHRONOSCOPE_TEST_LABGRID", "labgrid/bin"),
     ("CHRONOSCOPE_SCIPY_FIGURES", "scipy_figures.json"),

@@ -11,7 +11,7 @@ use crate::{builder, builder::folder_of_the_lab};
 const PACKAGE: &str = "chronoscope-linux";
 
 /// The Cargo profile of measuring code, in the root's Cargo.toml.
-const PROFILE: &str = "optimized";
+const PROFILE: &str = "release";
 
 /// The folder of the installed programs, relative to the parent of the lab's own folder.
 const INSTALLED: &str = "share/chronoscope/guest";

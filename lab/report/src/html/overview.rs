@@ -102,7 +102,7 @@ pub fn remarks(run: &Run) -> Markup {
     if run.context.interrupted {
         remarks.push("The run was interrupted; all its repetitions are complete.".to_owned());
     }
-    // Only targets on the host run code of the program's build; images are always optimized.
+    // Only targets on the host run the port beside the program; images are always optimized.
     if run.context.build == "debug" && run.cases.iter().any(|case| case.target.ends_with("@host")) {
         remarks.push("A debug build measured: the code around the kernel is slow.".to_owned());
     }
