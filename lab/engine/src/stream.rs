@@ -28,7 +28,7 @@ impl Decoder {
         each: &mut dyn FnMut(&Record<'_>) -> Result<()>,
     ) -> Result<()> {
         while !bytes.is_empty() {
-            let end = bytes.iter().position(|&byte| byte == 0);
+            let end = memchr::memchr(0, bytes);
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             if self.frame.len() + piece.len() > MAX_FRAME {
                 bail!(

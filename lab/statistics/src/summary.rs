@@ -125,6 +125,24 @@ impl Accumulator {
         }
     }
 
+    /// Counts the samples of a block, each given as its distance from the sample before, in ticks, and
+    /// its value. `at` is the time of the sample before the block; times before 0 count as 0. The
+    /// first sample of all is a cold one. Returns the time of the block's last sample.
+    ///
+    /// The loop stands here, since this crate is optimized in every build.
+    pub fn push_block(&mut self, at: i64, block: &mut dyn Iterator<Item = (i64, u64)>) -> i64 {
+        block.fold(at, |before, (gap, value)| {
+            let at = before.wrapping_add(gap);
+            let ticks = at.max(0).unsigned_abs();
+            if self.count == 0 {
+                self.push_cold(ticks, value);
+            } else {
+                self.push(ticks, value);
+            }
+            at
+        })
+    }
+
     /// Adds all samples of `other`, the next repetition, as if they had been pushed here; its cold
     /// samples come last.
     ///

@@ -109,19 +109,21 @@ impl Series {
     }
 
     pub(super) fn push(&mut self, block: &[Sample], keep: bool) {
+        let before = self.at;
+        let mut samples = block.iter().map(|sample| (sample.gap, sample.value));
+        self.at = self.current.push_block(before, &mut samples);
+        // One by one only for those who asked.
+        if !keep && self.notable.is_none() {
+            return;
+        }
+        let mut at = before;
         for sample in block {
-            self.at = self.at.wrapping_add(sample.gap);
-            let at = self.at.max(0).unsigned_abs();
-            if self.current.count() == 0 {
-                self.current.push_cold(at, sample.value);
-            } else {
-                self.current.push(at, sample.value);
-            }
+            at = at.wrapping_add(sample.gap);
             if let Some([_, current]) = &mut self.notable {
-                current.push(at, sample.value);
+                current.push(at.max(0).unsigned_abs(), sample.value);
             }
             if keep && self.kept.len() < MAX_KEPT {
-                self.kept.push((self.at, sample.value));
+                self.kept.push((at, sample.value));
             }
         }
     }
