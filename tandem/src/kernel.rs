@@ -86,7 +86,8 @@ impl Kernel {
 ///
 /// `SIZE` must hold the sum of the deepest poll of each priority, plus the frame that an interrupt
 /// pushes. A multiple of 8, at least 128.
-#[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
+#[cfg_attr(not(any(feature = "guard-256", all(fpu, guard = "mpu"))), repr(C, align(32)))]
+#[cfg_attr(all(not(feature = "guard-256"), fpu, guard = "mpu"), repr(C, align(128)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct SharedStack<const SIZE: usize> {
     guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; context::GUARD]>>,
