@@ -52,7 +52,8 @@
 //! }
 //! # struct Clock;
 //! # tandem::drive_time_with!(Clock);
-//! # impl tandem::time::Driver for Clock {
+//! # // SAFETY: the functions call nothing of the kernel.
+//! # unsafe impl tandem::time::Driver for Clock {
 //! #     const HERTZ: u64 = 1_000_000;
 //! #     fn now() -> u64 { 0 }
 //! #     fn arm(_: u64) {}
@@ -67,7 +68,8 @@
 //! struct Clock;
 //! tandem::drive_time_with!(Clock);
 //!
-//! impl tandem::time::Driver for Clock {
+//! // SAFETY: the functions call nothing of the kernel.
+//! unsafe impl tandem::time::Driver for Clock {
 //!     const HERTZ: u64 = 1_000_000;
 //!     fn now() -> u64 {
 //!         // read a timer that counts microseconds, extended to 64 bits
@@ -120,7 +122,8 @@
 //! }
 //! # struct Clock;
 //! # tandem::drive_time_with!(Clock);
-//! # impl tandem::time::Driver for Clock {
+//! # // SAFETY: the functions call nothing of the kernel.
+//! # unsafe impl tandem::time::Driver for Clock {
 //! #     const HERTZ: u64 = 1_000_000;
 //! #     fn now() -> u64 { 0 }
 //! #     fn arm(_: u64) {}
