@@ -381,16 +381,22 @@ fn guards_of_cortex_m() -> Step {
         ("fpu_frame", "stack overflow in task deep"),
         ("pended_overflow", "stack overflow in task small"),
         ("heap", ""),
+        ("start_in_handler", "start: called in a handler"),
         ("heap_overlaps", "is in the handlers' guard"),
     ];
     let commands = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"].map(|chip| {
-        let images = &images[..if chip == "cortex-m33" { 3 } else { 4 }];
+        let images = &images[..if chip == "cortex-m33" { 4 } else { 5 }];
         let bins: String = images.iter().map(|(image, _)| format!(" --bin {image}")).collect();
         let build =
             build_on(chip, "build", "fence,count,guards", &format!("--profile checked{bins}"));
         let run =
             |(image, failure): &(&str, &str)| emulate(chip, &format!("checked/{image}"), failure);
-        [vec![build], images.iter().map(run).collect()].concat()
+        let open = "--profile checked --no-default-features --bin open_section";
+        let open = [
+            build_on(chip, "build", "open-sections", open),
+            emulate(chip, "checked/open_section", "a critical section leaves interrupts open"),
+        ];
+        [vec![build], images.iter().map(run).collect(), open.to_vec()].concat()
     });
     let step = several(Full, "tandem: edges of the guards".to_owned(), commands.concat());
     step.after(&["packages"]).lock("firmware").seconds(10)

@@ -24,7 +24,7 @@ struct Recorder;
 
 tandem::trace_with!(Recorder);
 
-// SAFETY: the function calls nothing of the kernel.
+// SAFETY: the function calls nothing of the kernel but `Ring::push`.
 unsafe impl Tracer for Recorder {
     #[inline(always)]
     fn event(event: Event, task: Info) {
