@@ -47,4 +47,9 @@ fn main() {
         println!("cargo::rustc-link-arg-bins=-Ttandem.x");
     }
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
+    if has_feature("guards") {
+        // Where that image's heap is.
+        let symbol = "--defsym=_tandem_handlers_guard=__sheap";
+        println!("cargo::rustc-link-arg-bin=heap_overlaps={symbol}");
+    }
 }

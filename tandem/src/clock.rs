@@ -5,10 +5,26 @@ use crate::{arch::masked, records::TIMERS, shared::Masked};
 /// The board's clock and alarm. [`drive_time_with!`](crate::drive_time_with) installs an
 /// implementation. [How to write a clock](crate::time#how-to-write-a-clock) has one.
 ///
-/// The handler of the alarm's interrupt must clear the interrupt's cause and call [`expire`](crate::time::expire). The
-/// functions must not call the kernel, nor drop what waits for it: the kernel is amid a change of its
-/// records when it calls them.
-pub trait Driver {
+/// The handler of the alarm's interrupt must clear the interrupt's cause and call
+/// [`expire`](crate::time::expire).
+///
+/// # Safety
+/// The functions do not call the kernel, do not drop what waits for it, and leave interrupts masked:
+/// the kernel is amid a change of its records when it calls them.
+///
+/// An implementation promises that, so it is unsafe:
+///
+/// ```compile_fail,E0200
+/// struct Clock;
+/// impl tandem::time::Driver for Clock {
+///     const HERTZ: u64 = 1_000_000;
+///     fn now() -> u64 {
+///         0
+///     }
+///     fn arm(_: u64) {}
+/// }
+/// ```
+pub unsafe trait Driver {
     /// Ticks per second. With the feature `embassy-time`, equal to the feature `tick-hz-…` of the
     /// crate `embassy-time`.
     const HERTZ: u64;

@@ -46,7 +46,8 @@ fn due<D: Driver>(amount: u32, per_second: u64) -> u64 {
 ///
 /// struct Clock;
 /// tandem::drive_time_with!(Clock);
-/// # impl tandem::time::Driver for Clock {
+/// # // SAFETY: the functions call nothing of the kernel.
+/// # unsafe impl tandem::time::Driver for Clock {
 /// #     const HERTZ: u64 = 1_000_000;
 /// #     fn now() -> u64 { 0 }
 /// #     fn arm(_: u64) {}

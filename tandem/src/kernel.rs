@@ -86,7 +86,8 @@ impl Kernel {
 ///
 /// `SIZE` must hold the sum of the deepest poll of each priority, plus the frame that an interrupt
 /// pushes. A multiple of 8, at least 128.
-#[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
+#[cfg_attr(not(any(feature = "guard-256", all(fpu, guard = "mpu"))), repr(C, align(32)))]
+#[cfg_attr(all(not(feature = "guard-256"), fpu, guard = "mpu"), repr(C, align(128)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct SharedStack<const SIZE: usize> {
     guard: core::cell::UnsafeCell<core::mem::MaybeUninit<[u8; context::GUARD]>>,
@@ -130,8 +131,13 @@ pub(crate) static EARLY: Shared<Option<fn(Masked)>> = Shared::new(None);
 /// then on, the stack of the main program serves interrupt handlers.
 ///
 /// # Panics
-/// If the kernel has been started before.
+/// If the kernel has been started before. On a Cortex-M also if a handler calls it, and in a build
+/// with debug assertions if the program's `critical-section` leaves interrupts open, as one that
+/// masks them in the NVIC does.
 pub fn start<const SIZE: usize>(stack: &'static SharedStack<SIZE>, set_up: impl FnOnce()) -> ! {
+    // A release build needs no implementation of `critical-section`.
+    #[cfg(all(target_arch = "arm", debug_assertions))]
+    arch::check_sections();
     // SAFETY: the stack is aligned by its type, and `start_on` uses it once.
     unsafe { start_on(stack.guard.get() as usize, stack.room.get() as usize + SIZE, set_up) }
 }
@@ -150,6 +156,8 @@ pub(crate) unsafe fn start_on(low: usize, high: usize, set_up: impl FnOnce()) ->
     if let Some(task) = KERNEL.current.get(m) {
         panic!("task {}: the kernel runs already", task.name(m));
     }
+    #[cfg(target_arch = "arm")]
+    assert!(!arch::in_handler(), "start: called in a handler");
     KERNEL.ready.set_idle(m, &KERNEL.idle);
     KERNEL.current.set(m, Some(&KERNEL.idle));
     KERNEL.top.set(m, Some(&KERNEL.idle));

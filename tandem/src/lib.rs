@@ -52,7 +52,8 @@
 //! }
 //! # struct Clock;
 //! # tandem::drive_time_with!(Clock);
-//! # impl tandem::time::Driver for Clock {
+//! # // SAFETY: the functions call nothing of the kernel.
+//! # unsafe impl tandem::time::Driver for Clock {
 //! #     const HERTZ: u64 = 1_000_000;
 //! #     fn now() -> u64 { 0 }
 //! #     fn arm(_: u64) {}
@@ -67,7 +68,8 @@
 //! struct Clock;
 //! tandem::drive_time_with!(Clock);
 //!
-//! impl tandem::time::Driver for Clock {
+//! // SAFETY: the functions call nothing of the kernel.
+//! unsafe impl tandem::time::Driver for Clock {
 //!     const HERTZ: u64 = 1_000_000;
 //!     fn now() -> u64 {
 //!         // read a timer that counts microseconds, extended to 64 bits
@@ -120,7 +122,8 @@
 //! }
 //! # struct Clock;
 //! # tandem::drive_time_with!(Clock);
-//! # impl tandem::time::Driver for Clock {
+//! # // SAFETY: the functions call nothing of the kernel.
+//! # unsafe impl tandem::time::Driver for Clock {
 //! #     const HERTZ: u64 = 1_000_000;
 //! #     fn now() -> u64 { 0 }
 //! #     fn arm(_: u64) {}
@@ -195,8 +198,8 @@
 //! shared stack of [`start`] holds the deepest poll of each priority that coroutines have. Handlers
 //! run on the stack of `main`.
 //!
-//! Stacks have guards of 32 bytes on Cortex-M3, M4, M7 and RV32, and of 256 bytes with the feature
-//! `guard-256`. An access to a guard ends the program with a report. A function whose frame is
+//! Stacks have guards of 32 bytes on Cortex-M3 and RV32, of 128 bytes on Cortex-M4 and M7, and of 256
+//! bytes with the feature `guard-256`. An access to a guard ends the program with a report. A function whose frame is
 //! larger than the guard can pass over it unnoticed: call [`Me::assert_stack`] before such a
 //! function. A Cortex-M33 finds every overflow, by its stack limit registers. Cortex-M0, M0+ and
 //! RV64 have no guard: each switch compares the stack pointer of the task that it suspends.

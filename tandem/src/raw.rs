@@ -19,7 +19,8 @@ use crate::{
     thread,
 };
 
-/// The bytes at the low end of every stack that hold its guard. A stack begins at a multiple of 32.
+/// The bytes at the low end of every stack that hold its guard. A stack begins at a multiple
+/// of 32 (of 128 on a Cortex-M4 and M7).
 pub const GUARD: usize = context::GUARD;
 
 /// The kernel's record of a thread, apart from its stack. All zeros is a record without a thread.
@@ -46,7 +47,8 @@ impl Task {
     /// If the thread of this record has not ended. The body is then dropped.
     ///
     /// # Panics
-    /// If `stack` is not a multiple of 32 (256 with the feature `guard-256`), or `size` not one of 8,
+    /// If `stack` is not a multiple of 32 (128 on a Cortex-M4 and M7, 256 with the feature
+    /// `guard-256`), or `size` not one of 8,
     /// or the stack too small for the guard, the body and a context.
     ///
     /// # Safety
@@ -87,8 +89,8 @@ impl Task {
 /// [`GUARD`] bytes are its guard. Otherwise as [`start`](crate::start).
 ///
 /// # Panics
-/// If the kernel has been started before. If `stack` is not a multiple of 32 (256 with the feature
-/// `guard-256`), or `size` not one of 8, or less than `GUARD` + 128.
+/// If the kernel has been started before. If `stack` is not a multiple of 32 (128 on a Cortex-M4 and
+/// M7, 256 with the feature `guard-256`), or `size` not one of 8, or less than `GUARD` + 128.
 ///
 /// # Safety
 /// Nothing else uses the stack's memory from here on.
@@ -112,7 +114,7 @@ pub const unsafe fn me() -> Me<'static> {
 fn check(low: usize, size: usize, least: usize) {
     assert!(
         low.is_multiple_of(align_of::<SharedStack<128>>()) && size.is_multiple_of(8),
-        "a stack begins at a multiple of 32, and has a multiple of 8 bytes"
+        "a stack begins at a multiple of 32, with an FPU and an MPU of 128, and has a multiple of 8 bytes"
     );
     assert!(size >= least, "the stack is too small");
 }

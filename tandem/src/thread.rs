@@ -19,7 +19,8 @@ use core::{cell::UnsafeCell, mem::MaybeUninit};
 /// `STACK` is a multiple of 8, checked at compile time. The stack also holds the thread's body, its
 /// suspended context and one interrupt frame. The storage may be used again after the thread has
 /// ended.
-#[cfg_attr(not(feature = "guard-256"), repr(C, align(32)))]
+#[cfg_attr(not(any(feature = "guard-256", all(fpu, guard = "mpu"))), repr(C, align(32)))]
+#[cfg_attr(all(not(feature = "guard-256"), fpu, guard = "mpu"), repr(C, align(128)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
 pub struct Thread<const STACK: usize> {
     guard: UnsafeCell<MaybeUninit<[u8; context::GUARD]>>,

@@ -15,7 +15,8 @@
 //! struct Clock;
 //! tandem::drive_time_with!(Clock);
 //!
-//! impl time::Driver for Clock {
+//! // SAFETY: the functions call nothing of the kernel.
+//! unsafe impl time::Driver for Clock {
 //!     const HERTZ: u64 = 1_000_000;
 //!
 //!     fn now() -> u64 {

@@ -38,9 +38,21 @@ pub enum Event {
 }
 
 /// Receives the kernel's events. `trace_with!` installs an implementation.
-pub trait Tracer {
-    /// Called at every event, in tasks and handlers, often with interrupts masked. Must not call
-    /// the kernel, except `Ring::push`: it is amid a change of its records.
+///
+/// # Safety
+/// [`event`](Self::event) does not call the kernel, except `Ring::push`, does not drop what waits for
+/// it, and leaves interrupts masked: the kernel is amid a change of its records when it calls it.
+///
+/// An implementation promises that, so it is unsafe:
+///
+/// ```compile_fail,E0200
+/// struct Nothing;
+/// impl tandem::trace::Tracer for Nothing {
+///     fn event(_: tandem::trace::Event, _: tandem::Info) {}
+/// }
+/// ```
+pub unsafe trait Tracer {
+    /// Called at every event, in tasks and handlers, often with interrupts masked.
     fn event(event: Event, task: Info);
 }
 

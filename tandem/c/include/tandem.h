@@ -78,13 +78,22 @@ TANDEM_NORETURN void tandem_panic(const char *message, size_t length);
 #define TANDEM_GUARD 64
 #elif defined(__ARM_ARCH_8M_MAIN__)
 #define TANDEM_GUARD 40
+#elif defined(__ARM_ARCH_7EM__)
+#define TANDEM_GUARD 128
 #else
 #define TANDEM_GUARD 32
 #endif
 
+/* The alignment of the low end of every stack. */
+#if defined(__ARM_ARCH_7EM__)
+#define TANDEM_GUARD_ALIGN 128
+#else
+#define TANDEM_GUARD_ALIGN 32
+#endif
+
 /* Defines NAME, storage for a stack of BYTES bytes: a multiple of 8. */
 #define TANDEM_STACK(NAME, BYTES) \
-    static uint8_t NAME[TANDEM_GUARD + (BYTES)] __attribute__((aligned(32)))
+    static uint8_t NAME[TANDEM_GUARD + (BYTES)] __attribute__((aligned(TANDEM_GUARD_ALIGN)))
 
 /* Starts the kernel: runs set_up with interrupts masked, then the most urgent thread. stack is for
  * the idle task, of at least 128 bytes and one interrupt's frame. From here on, the stack of main

@@ -9,7 +9,8 @@ unsafe extern "C" {
 
 struct Board;
 
-impl Driver for Board {
+// SAFETY: the functions call nothing of the kernel.
+unsafe impl Driver for Board {
     /// The rate is the C program's affair: the kernel counts in ticks.
     const HERTZ: u64 = 1;
 

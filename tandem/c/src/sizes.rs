@@ -50,7 +50,8 @@ const _: () = {
     assert!(size_of::<Callback>() / size_of::<u64>() <= defined("TANDEM_TIMER_DOUBLE_WORDS"));
 };
 const _: () = {
-    // The header has a number for RV32, one for ARMv8-M, and one for other Cortex-M.
+    // The header has a number for RV32, one for ARMv8-M, one for a Cortex-M4 and M7, and one for
+    // other Cortex-M.
     let is_rv32 = cfg!(target_arch = "riscv32");
-    assert!(if is_rv32 { GUARD == defined("TANDEM_GUARD") } else { GUARD == 40 || GUARD == 32 });
+    assert!(if is_rv32 { GUARD == defined("TANDEM_GUARD") } else { matches!(GUARD, 128 | 40 | 32) });
 };

@@ -317,7 +317,7 @@ fn tandem() -> Vec<Step> {
         .seconds(2),
     ];
     Chip::all().iter().for_each(|chip| steps.extend(tandem_on(chip)));
-    steps.extend([exempt_interrupts(), large_frames()]);
+    steps.extend([exempt_interrupts(), large_frames(), guards_of_cortex_m()]);
     let c = Step::new(Full, "tandem: examples in C", "xtask step c");
     steps.push(c.after(&["packages"]).lock("firmware"));
     steps.extend(EXAMPLES.map(|Examples { package, triple, lints, names }| {
@@ -372,6 +372,34 @@ fn large_frames() -> Step {
     });
     let step = several(Full, "tandem: frames larger than 32 bytes".to_owned(), commands.concat());
     step.after(&["packages"]).lock("firmware")
+}
+
+/// The edges of the guards on each Cortex-M that has them. An M33 limits the stack pointer alone, so
+/// that a heap overlaps nothing there.
+fn guards_of_cortex_m() -> Step {
+    let images = [
+        ("fpu_frame", "stack overflow in task deep"),
+        ("pended_overflow", "stack overflow in task small"),
+        ("heap", ""),
+        ("start_in_handler", "start: called in a handler"),
+        ("heap_overlaps", "is in the handlers' guard"),
+    ];
+    let commands = ["cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"].map(|chip| {
+        let images = &images[..if chip == "cortex-m33" { 4 } else { 5 }];
+        let bins: String = images.iter().map(|(image, _)| format!(" --bin {image}")).collect();
+        let build =
+            build_on(chip, "build", "fence,count,guards", &format!("--profile checked{bins}"));
+        let run =
+            |(image, failure): &(&str, &str)| emulate(chip, &format!("checked/{image}"), failure);
+        let open = "--profile checked --no-default-features --bin open_section";
+        let open = [
+            build_on(chip, "build", "open-sections", open),
+            emulate(chip, "checked/open_section", "a critical section leaves interrupts open"),
+        ];
+        [vec![build], images.iter().map(run).collect(), open.to_vec()].concat()
+    });
+    let step = several(Full, "tandem: edges of the guards".to_owned(), commands.concat());
+    step.after(&["packages"]).lock("firmware").seconds(10)
 }
 
 /// tandem's own images on a chip. Of a chip that is not a main one, the full test runs the images

@@ -77,7 +77,8 @@ struct Clock;
 
 tandem::drive_time_with!(Clock);
 
-impl Driver for Clock {
+// SAFETY: the functions call nothing of the kernel.
+unsafe impl Driver for Clock {
     const HERTZ: u64 = 1_000_000;
 
     fn now() -> u64 {

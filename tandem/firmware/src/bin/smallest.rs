@@ -2,6 +2,9 @@
 #![no_std]
 #![no_main]
 
+// For its implementation of critical sections, which `start` tests in a build with debug assertions.
+#[cfg(target_arch = "arm")]
+use cortex_m as _;
 use tandem::{Priority, SharedStack, Thread};
 
 static SHARED: SharedStack<256> = SharedStack::new();

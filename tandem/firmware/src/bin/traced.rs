@@ -29,7 +29,8 @@ struct Recorder;
 
 tandem::trace_with!(Recorder);
 
-impl Tracer for Recorder {
+// SAFETY: the function calls nothing of the kernel but `Ring::push`.
+unsafe impl Tracer for Recorder {
     #[inline(always)]
     fn event(event: Event, task: Info) {
         TRACE.push(Record { clock: ticks(), event, task });

@@ -159,7 +159,8 @@ tandem::drive_time_with!(Clock);
 /// SysTick's ticks in 1000 instructions.
 pub const SYSTICK_PER_1000: u32 = clock::SYSTICK_PER_1000;
 
-impl Driver for Clock {
+// SAFETY: the functions call nothing of the kernel.
+unsafe impl Driver for Clock {
     const HERTZ: u64 = 1_000_000_000;
 
     #[inline(always)]

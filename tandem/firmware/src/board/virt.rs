@@ -153,7 +153,8 @@ pub struct Clock;
 
 tandem::drive_time_with!(Clock);
 
-impl Driver for Clock {
+// SAFETY: the functions call nothing of the kernel.
+unsafe impl Driver for Clock {
     const HERTZ: u64 = 10_000_000;
 
     #[inline(always)]

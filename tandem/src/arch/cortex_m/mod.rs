@@ -138,6 +138,37 @@ impl Mask {
     }
 }
 
+/// Returns whether a handler runs.
+#[inline(always)]
+pub(crate) fn in_handler() -> bool {
+    exception() != 0
+}
+
+/// Asserts that the program's critical sections mask interrupts by PRIMASK or BASEPRI. A section that
+/// masks them in the NVIC, as nrf-softdevice's does, is open to the kernel: a call in it switches.
+/// Finds nothing where interrupts are masked already. Inlined, so that a program in C needs no
+/// implementation of `critical-section`.
+#[cfg(debug_assertions)]
+#[inline(always)]
+pub(crate) fn check_sections() {
+    critical_section::with(|_| {
+        let primask: u32;
+        // SAFETY: reads the register.
+        unsafe { asm!("mrs {}, primask", out(reg) primask, options(nomem, nostack)) };
+        let basepri: u32;
+        #[cfg(thumb1)]
+        {
+            basepri = 0;
+        }
+        // SAFETY: reads the register.
+        #[cfg(not(thumb1))]
+        unsafe {
+            asm!("mrs {}, basepri", out(reg) basepri, options(nomem, nostack));
+        }
+        assert!(primask | basepri != 0, "start: a critical section leaves interrupts open");
+    });
+}
+
 /// The priority from which on interrupts are masked by hand; 0 if none are.
 #[cfg(not(any(basepri, thumb1)))]
 #[inline(always)]

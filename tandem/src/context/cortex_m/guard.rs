@@ -1,19 +1,42 @@
 //! The stack guards: memory below each stack that the MPU forbids to access, so that an overflow
 //! faults.
 //!
-//! The guard of the running task is 32 bytes at the low end of its stack, 256 with the feature
-//! `guard-256`: an access of that size or less cannot pass over it. Its region moves at every switch, by one store of an address prepared in the task's header: two instructions. (A Cortex-M4
-//! has no stack limit register.) A second region, below the main stack, guards the handlers' stack
-//! and never moves.
+//! The guard of the running task is at the low end of its stack: an access of its size or less cannot
+//! pass over it. Its region moves at every switch, by one store of an address prepared in the task's
+//! header: two instructions. (A Cortex-M4 has no stack limit register.) A second region, below the
+//! main stack, guards the handlers' stack and never moves.
+//!
+//! The guard has 32 bytes where there is no FPU: an interrupt's frame has 32, all stored. With an FPU
+//! it has 128. The frame of a task that has used the FPU takes 104 bytes, of which the processor stores
+//! only the lowest 32 at first. So it passes unnoticed over any guard of up to 72 bytes, and a
+//! region's size is a power of two: 128 is the least, and no byte of a frame is below such a guard.
+//! (The word that aligns a frame is taken only where the stack pointer is a word above a multiple of
+//! 8, where the guard ends.) One frame is all that interrupts push onto a task's stack: those that
+//! nest push onto the handlers' stack, whose guard is larger still. PendSV and the switch store a
+//! context in steps of at most 64 bytes. The feature `guard-256` has 256 bytes on all processors.
 //!
 //! # Soundness
 //! This module writes the MPU's registers, whose effect is a fault or none. It assumes that the
 //! application leaves regions 6 and 7 to the kernel.
 
-use crate::{arch::mask, records::KERNEL};
+use crate::{
+    arch::mask,
+    records::{KERNEL, Task},
+};
+use core::{cell::UnsafeCell, mem::MaybeUninit};
 
 /// The size of a task's guard, in bytes of its stack.
-pub(crate) const GUARD: usize = if cfg!(feature = "guard-256") { 256 } else { 32 };
+pub(crate) const GUARD: usize = if cfg!(feature = "guard-256") {
+    256
+} else if cfg!(fpu) {
+    128
+} else {
+    32
+};
+const _: () = assert!(GUARD >= LARGEST_FRAME, "an interrupt's frame passes over the guard");
+
+/// The largest frame of an interrupt in bytes.
+const LARGEST_FRAME: usize = if cfg!(fpu) { 104 } else { 32 };
 
 /// The number of the moving region. Where regions overlap, the highest number prevails, so the
 /// application may use the lower ones.
@@ -52,35 +75,50 @@ pub(super) fn set_up(low: usize) {
     const DEFAULT_MAP_ELSEWHERE: u32 = 1 << 2 | 1;
     const MEMORY_FAULT: u32 = 1 << 16;
     // SAFETY: every ARMv7-M has these registers; without an MPU they ignore writes. The handlers'
-    // region covers memory that nothing uses, and the tasks' region begins at the guard of a stack
-    // that is not in use yet, whatever the register held. Both are set up with the MPU off.
+    // region covers memory that is reserved for it, or that the program has named, and the tasks'
+    // region begins at the guard of a stack that is not in use yet, whatever the register held. Both
+    // are set up with the MPU off.
     unsafe {
         MPU_CTRL.write_volatile(0);
         MPU_RNR.write_volatile(REGION);
         MPU_RBAR.write_volatile(value(low));
         MPU_RASR.write_volatile(no_access(GUARD as u32));
-        if let Some(low) = handlers_guard() {
-            MPU_RBAR.write_volatile(low | VALID | HANDLERS_REGION);
-            MPU_RASR.write_volatile(no_access(HANDLERS_GUARD));
-        }
+        MPU_RBAR.write_volatile(handlers_guard() | VALID | HANDLERS_REGION);
+        MPU_RASR.write_volatile(no_access(HANDLERS_GUARD));
         SHCSR.write_volatile(SHCSR.read_volatile() | MEMORY_FAULT);
         MPU_CTRL.write_volatile(DEFAULT_MAP_ELSEWHERE);
         core::arch::asm!("dsb", "isb", options(nostack, preserves_flags));
     }
 }
 
-/// The low end of the handlers' guard: behind all statics, which is the lowest end that cortex-m-rt
-/// allows the main stack. `None` with a linker script that does not define `__sheap`.
-fn handlers_guard() -> Option<u32> {
-    let end_of_statics: u32;
+/// The memory of the handlers' guard unless the program names another place. cortex-m-rt puts the
+/// section behind all statics, below its heap and the main stack.
+#[repr(C, align(256))]
+struct Reserved(UnsafeCell<MaybeUninit<[u8; HANDLERS_GUARD as usize]>>);
+
+// SAFETY: nothing accesses the content.
+unsafe impl Sync for Reserved {}
+
+#[unsafe(link_section = ".uninit.tandem_guard")]
+static RESERVED: Reserved = Reserved(UnsafeCell::new(MaybeUninit::uninit()));
+
+/// The low end of the handlers' guard: the symbol `_tandem_handlers_guard` if the program's linker
+/// script defines it, rounded up to the guard's size. Otherwise the kernel's own [`RESERVED`].
+fn handlers_guard() -> u32 {
+    let chosen: u32;
     // SAFETY: loads the address of a symbol, weak so that it may be missing.
     unsafe {
         core::arch::asm!(
-            ".weak __sheap", "movw {0}, #:lower16:__sheap", "movt {0}, #:upper16:__sheap",
-            out(reg) end_of_statics, options(nomem, nostack, preserves_flags)
+            ".weak _tandem_handlers_guard",
+            "movw {0}, #:lower16:_tandem_handlers_guard",
+            "movt {0}, #:upper16:_tandem_handlers_guard",
+            out(reg) chosen, options(nomem, nostack, preserves_flags)
         );
     }
-    (end_of_statics != 0).then_some(end_of_statics.next_multiple_of(HANDLERS_GUARD))
+    match chosen {
+        0 => RESERVED.0.get() as u32,
+        _ => chosen.next_multiple_of(HANDLERS_GUARD),
+    }
 }
 
 /// The handler of memory faults and hard faults: a task or handler accessed a guard or another
@@ -115,16 +153,27 @@ unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
     let m = mask();
     let task = KERNEL.current_or_idle(m);
     let in_thread = from & IN_THREAD_MODE != 0;
-    let (guard, size) = match handlers_guard() {
-        Some(low) if !in_thread => (low, HANDLERS_GUARD),
-        _ => (task.saved.guard.get(m) & !(GUARD as u32 - 1), GUARD as u32),
+    let has = |guard: u32, size| {
+        status & (STACKING | ADDRESS_VALID) == ADDRESS_VALID && address.wrapping_sub(guard) < size
     };
-    let overflow =
-        status & STACKING != 0 || status & ADDRESS_VALID != 0 && address.wrapping_sub(guard) < size;
-    let what = match (overflow, in_thread) {
-        (true, true) => "stack overflow",
-        (true, false) => "stack overflow of a handler",
-        (false, _) => "fault",
+    let guard = task.saved.guard.get(m) & !(GUARD as u32 - 1);
+    // PendSV stores a task's context as a handler, on the task's stack.
+    let of_task = has(guard, GUARD as u32) || status & STACKING != 0 && in_thread;
+    let of_handler = has(handlers_guard(), HANDLERS_GUARD);
+    if of_handler && in_thread {
+        overlap(task, address);
+    }
+    let what = match (of_task, of_handler || status & STACKING != 0) {
+        (true, _) => "stack overflow",
+        (_, true) => "stack overflow of a handler",
+        _ => "fault",
     };
     panic!("{what} in task {}: CFSR {status:#x}, pc {pc:#x}", task.name(m))
+}
+
+/// Panics for a task that has accessed the handlers' guard, which is no part of its stack.
+fn overlap(task: Task, address: u32) -> ! {
+    let (m, low) = (mask(), handlers_guard());
+    let name = task.name(m);
+    panic!("task {name}: {address:#x} is in the handlers' guard, at {low:#x}: a heap overlaps it")
 }

@@ -10,7 +10,8 @@ struct Time;
 
 tandem::drive_time_with!(Time);
 
-impl Driver for Time {
+// SAFETY: the functions call nothing of the kernel.
+unsafe impl Driver for Time {
     const HERTZ: u64 = clock::HERTZ;
 
     #[inline(always)]

@@ -49,17 +49,24 @@ pub(super) fn set_up(low: usize) {
 }
 
 /// The limit of the handlers' stack: behind all statics, which is the lowest end that cortex-m-rt
-/// allows the main stack. 0, no limit, with a linker script that does not define `__sheap`.
+/// allows the main stack. The symbol `_tandem_handlers_guard`, if the program's linker script defines
+/// it, comes first. 0, no limit, with a linker script that defines neither.
 fn handlers_limit() -> u32 {
-    let end_of_statics: u32;
-    // SAFETY: loads the address of a symbol, weak so that it may be missing.
+    let (chosen, end_of_statics): (u32, u32);
+    // SAFETY: loads the addresses of symbols, weak so that they may be missing.
     unsafe {
         asm!(
             ".weak __sheap", "movw {0}, #:lower16:__sheap", "movt {0}, #:upper16:__sheap",
-            out(reg) end_of_statics, options(nomem, nostack, preserves_flags)
+            ".weak _tandem_handlers_guard",
+            "movw {1}, #:lower16:_tandem_handlers_guard",
+            "movt {1}, #:upper16:_tandem_handlers_guard",
+            out(reg) end_of_statics, out(reg) chosen, options(nomem, nostack, preserves_flags)
         );
     }
-    if end_of_statics == 0 { 0 } else { end_of_statics.next_multiple_of(8) + HANDLERS_GUARD }
+    match if chosen == 0 { end_of_statics } else { chosen } {
+        0 => 0,
+        low => low.next_multiple_of(8) + HANDLERS_GUARD,
+    }
 }
 
 /// The handler of hard faults: a task or handler passed its limit, or caused another fault that has
