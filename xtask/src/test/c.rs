@@ -55,7 +55,10 @@ const MISUSE: [(&str, &str); 22] = [
     ("7", "task waits: task other waits for this event"),
     ("8", "task waits: tandem_spawn: a priority is 0 to 31"),
     ("9", "task waits: the stack is too small"),
-    ("10", "task waits: a stack begins at a multiple of 32, and has a multiple of 8 bytes"),
+    (
+        "10",
+        "task waits: a stack begins at a multiple of 32, with an FPU and an MPU of 128, and has a multiple of 8 bytes",
+    ),
     ("11", "task waits: waits for its own end"),
     ("12", "task waits: a queue has room for at least one byte"),
     ("13", "task waits: a wait for no flag"),

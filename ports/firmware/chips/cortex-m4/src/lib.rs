@@ -30,7 +30,7 @@ pub use cortex_m_rt::entry;
 
 /// Bytes of the arena for the experiments' marks. The rest of 128 KiB is for the port and the
 /// stack.
-const ARENA: usize = 88 * 1024;
+const ARENA: usize = 80 * 1024;
 
 /// Takes the machine: call it once, first of all. Returns the experiment's memory.
 ///

@@ -22,10 +22,17 @@ const WORDS: usize = usize::BITS as usize / 32;
 pub const FUTURE: usize = WORDS * 168;
 
 /// Bytes for all tasks: fewer on a microcontroller, and there fewer still where the recorded events
-/// need memory.
+/// need memory. Guards of 128 bytes begin at multiples of their size, and so take more.
 const MEMORY: usize = match WORDS {
     2 => 1024 * 1024,
-    _ => (if cfg!(feature = "traced") { 15 } else { 26 } + if RISCV { 9 } else { 0 }) * 1024 + 512,
+    _ => (if cfg!(feature = "traced") { 15 } else { 26 } + FURTHER) * 1024 + 512,
+};
+const FURTHER: usize = if RISCV {
+    9
+} else if align_of::<Thread<STACK>>() > 32 {
+    8
+} else {
+    0
 };
 
 /// A task's storage in the kernel's own form.
