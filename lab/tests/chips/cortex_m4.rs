@@ -242,7 +242,7 @@ fn a_kernel_s_own_benchmark_has_a_series_for_each_operation() {
     // Two starts of 400 rounds each.
     assert_eq!(one("yield, 2 threads")["count"], 800);
     assert_eq!(plain["figures"][0]["name"], "RAM of a thread beside its stack");
-    assert_eq!(plain["figures"][0]["value"], 96.0);
+    assert_eq!(plain["figures"][0]["value"], 256.0);
     let slices = of("tandem@cortex-m4", "yes");
     assert_eq!(slices["verdict"]["status"], "pass", "{slices:#}");
     assert_eq!(slices["evidence"][0]["value"], 3.0, "{slices:#}");
