@@ -53,5 +53,9 @@ const _: () = {
     // The header has a number for RV32, one for ARMv8-M, one for a Cortex-M4 and M7, and one for
     // other Cortex-M.
     let is_rv32 = cfg!(target_arch = "riscv32");
-    assert!(if is_rv32 { GUARD == defined("TANDEM_GUARD") } else { matches!(GUARD, 128 | 40 | 32) });
+    assert!(if is_rv32 {
+        GUARD == defined("TANDEM_GUARD")
+    } else {
+        matches!(GUARD, 128 | 40 | 32)
+    });
 };
