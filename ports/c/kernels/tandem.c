@@ -11,9 +11,6 @@
 #define CHRONO_STACK_BYTES 768
 #endif
 
-/* The alignment of a stack. */
-#define ALIGNED 32u
-
 struct task {
     tandem_task task;
     void (*entry)(void *);
@@ -31,10 +28,10 @@ bool chrono_spawn(void (*entry)(void *), void *argument, chrono_priority priorit
 {
     const size_t bytes = TANDEM_GUARD + CHRONO_STACK_BYTES;
     struct task *task = (struct task *)chrono_alloc(sizeof *task);
-    uint8_t *memory = (uint8_t *)chrono_alloc(bytes + ALIGNED);
+    uint8_t *memory = (uint8_t *)chrono_alloc(bytes + TANDEM_GUARD_ALIGN);
     if (task == NULL || memory == NULL)
         return false;
-    memory += (ALIGNED - (uintptr_t)memory % ALIGNED) % ALIGNED;
+    memory += (TANDEM_GUARD_ALIGN - (uintptr_t)memory % TANDEM_GUARD_ALIGN) % TANDEM_GUARD_ALIGN;
     task->entry = entry;
     task->argument = argument;
     return tandem_spawn(&task->task, memory, bytes, priority, "experiment", enter, task);
