@@ -15,6 +15,8 @@ rust_is_new_enough() {
 
 # Installs a linker, and Rust where PATH has none that is new enough.
 set_up_build() {
+    mkdir -p "$target/lab" 2>/dev/null && [ -w "$target/lab" ] ||
+        die "something changed since the last build, and this account cannot write in $target: CARGO_TARGET_DIR=FOLDER ./chronoscope builds in a folder of your own"
     needed=build
     rust_is_new_enough || {
         needed="build rust"
@@ -35,7 +37,6 @@ build() {
     else
         say "building, which takes some minutes the first time"
     fi
-    mkdir -p "$target/lab"
     printf '%s\n' "$built" >"$stamp.$$"
     (
         cd "$root" && set -- --locked --target-dir "$target" &&

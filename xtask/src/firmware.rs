@@ -60,15 +60,23 @@ pub fn build_folder() -> Result<PathBuf> {
     Ok(target()?.join("firmware/build"))
 }
 
+/// Installs the emulator of the chips with this target of the compiler, where it is absent.
+///
+/// # Errors
+/// No chip has this target, or the emulator cannot be installed.
+pub fn install_emulator(triple: &str) -> Result<()> {
+    // `tools/packages.txt` lists its package for the occasion of the same name.
+    let emulator = with_chip(triple, Chip::program)?;
+    packages::need(&[emulator], emulator)
+}
+
 /// `cargo COMMAND --target TRIPLE`, to which the caller can add arguments. Cargo builds into
 /// `target/firmware`. Installs the chip's emulator and library where they are absent.
 ///
 /// # Errors
 /// There is no toolchain for the chip, and none can be installed.
 pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
-    // `tools/packages.txt` lists its package for the occasion of the same name.
-    let emulator = with_chip(triple, Chip::program)?;
-    packages::need(&[emulator], emulator)?;
+    install_emulator(triple)?;
     let toolchain = Toolchain::find()?;
     let mut cargo = if toolchain.has_library(triple)? {
         toolchain.cargo(command)

@@ -10,6 +10,7 @@ mod command;
 mod compiler;
 mod example;
 mod firmware;
+mod fresh;
 mod guest;
 mod images;
 mod kernel;

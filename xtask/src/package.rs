@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    command, images, packages,
+    command, guest, images, packages,
     repository::{TemporaryFolder, copy, root, target},
     rust::Toolchain,
     say,
@@ -89,8 +89,8 @@ fn build_programs() -> Result<PathBuf> {
 }
 
 fn build_guest(triple: &str) -> Result<()> {
-    let words = ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PORT];
-    command::run(Command::new(env::current_exe()?).args(words).env("CARGO_TARGET_DIR", target()?))
+    let mut builder = Command::new(env::current_exe()?);
+    command::run(builder.args(["guest", triple]).env("CARGO_TARGET_DIR", target()?))
 }
 
 /// Puts all files into the tree.
@@ -102,8 +102,10 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         command::run(Command::new("strip").arg("--strip-debug").arg(&to))?;
     }
     for triple in GUESTS {
-        let built = target()?.join("guest").join(triple).join(PROFILE).join(PORT);
-        copy(&built, &tree.join("share/chronoscope/guest").join(triple).join(PORT))?;
+        copy(
+            &guest::program(triple)?,
+            &tree.join("share/chronoscope/guest").join(triple).join(PORT),
+        )?;
     }
     images::install(&tree.join("share/chronoscope/firmware"), targets)?;
     for entry in fs::read_dir(root().join("studies"))? {

@@ -37,7 +37,10 @@ impl Toolchain {
         let debian_first = env::join_paths(folders)?;
         let found = [path, debian_first].into_iter().find_map(Self::in_path);
         let Some(found) = found else {
-            bail!("needs Rust {OLDEST} or newer: ./chronoscope installs it");
+            bail!(
+                "needs Rust {OLDEST} or newer in PATH: rustup installs it for an account, and \
+                 ./chronoscope for all when root runs it"
+            );
         };
         Ok(found)
     }

@@ -22,7 +22,7 @@ fn an_unknown_subcommand_is_answered_with_those_there_are() {
 fn arguments_that_lack_are_named() {
     for (arguments, usage) in [
         (&["firmware"][..], "firmware TRIPLE COMMAND"),
-        (&["guest"], "guest TRIPLE COMMAND"),
+        (&["guest"], "guest TRIPLE [COMMAND"),
         (&["plugin"], "plugin COMMAND"),
         (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND"),
         (&["tandem", "soak"], "tandem [benchmark]"),

@@ -24,6 +24,12 @@ pub enum Error {
         /// The time that the program took, with its unit.
         taken: String,
     },
+    /// The program wrote nothing for the time that its limit allows.
+    #[error("{name} wrote nothing")]
+    Silent {
+        /// The program's name in messages.
+        name: String,
+    },
     /// The program was stopped by the caller's flag.
     #[error("interrupted")]
     Interrupted,

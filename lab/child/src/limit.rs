@@ -15,12 +15,15 @@ pub struct Limit {
     /// The limit in processor time of the child's first process. An emulator uses processor time in
     /// proportion to the instructions that it executes, however busy the host is.
     pub work: Option<Duration>,
+    /// The time after which a child that has written nothing yet is ended: of processor time, or of
+    /// wall time in which it did not wait for a processor. `None` if it may be silent.
+    pub silence: Option<Duration>,
 }
 
 impl From<Duration> for Limit {
     /// A limit in wall time only.
     fn from(wall: Duration) -> Self {
-        Self { wall, work: None }
+        Self { wall, work: None, silence: None }
     }
 }
 
@@ -30,12 +33,13 @@ impl Limit {
     const PATIENCE: u32 = 20;
 
     /// A year of wall time, which no program reaches.
-    pub const ENDLESS: Self = Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None };
+    pub const ENDLESS: Self =
+        Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None, silence: None };
 
     /// Creates a limit for an emulator or a simulator: `work` of processor time, and a multiple of
     /// `work` in wall time, for an emulator that hangs without using the processor.
     pub fn for_work(work: Duration) -> Self {
-        Self { wall: work.saturating_mul(Self::PATIENCE), work: Some(work) }
+        Self { wall: work.saturating_mul(Self::PATIENCE), work: Some(work), silence: None }
     }
 
     /// Adds `more` time on both clocks.
@@ -43,6 +47,7 @@ impl Limit {
         Self {
             wall: self.wall.saturating_add(more),
             work: self.work.map(|work| work.saturating_add(more)),
+            ..self
         }
     }
 }
@@ -56,27 +61,59 @@ pub(crate) struct Deadline {
     start: Instant,
     /// The time of the latest reading of the processor time, which takes up to three system calls.
     looked: Instant,
+    /// The child has written something.
+    heard: bool,
+}
+
+/// The part of a [`Limit`] that has passed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// The time, in words.
+    Time(String),
+    Silence,
 }
 
 impl Deadline {
     pub(crate) fn new(limit: Limit) -> Self {
         let start = Instant::now();
-        Self { limit, start, looked: start }
+        Self { limit, start, looked: start, heard: false }
     }
 
-    /// Returns the limit that has passed, in words, if one has. Cheap enough for a call at every
-    /// piece of output.
-    pub(crate) fn exceeded(&mut self, child: Pid) -> Option<String> {
-        if self.start.elapsed() >= self.limit.wall {
-            return Some(format!("{} s", self.limit.wall.as_secs()));
+    /// Notes that the child has written something.
+    pub(crate) fn hear(&mut self) {
+        self.heard = true;
+    }
+
+    /// Returns the limit that has passed, if one has. Cheap enough for a call at every piece of
+    /// output.
+    pub(crate) fn exceeded(&mut self, child: Pid) -> Option<Passed> {
+        let elapsed = self.start.elapsed();
+        if elapsed >= self.limit.wall {
+            return Some(Passed::Time(format!("{} s", self.limit.wall.as_secs())));
         }
-        let work = self.limit.work?;
-        if self.looked.elapsed() < LOOK {
+        let silence = self.limit.silence.filter(|_| !self.heard);
+        if self.limit.work.or(silence).is_none() || self.looked.elapsed() < LOOK {
             return None;
         }
         self.looked = Instant::now();
-        (processor_time(child)? >= work).then(|| format!("{} s of processor time", work.as_secs()))
+        let taken = processor_time(child)?;
+        if let Some(work) = self.limit.work.filter(|work| taken >= *work) {
+            return Some(Passed::Time(format!("{} s of processor time", work.as_secs())));
+        }
+        let is_silent = |most| taken >= most || elapsed.saturating_sub(wait(child)) >= most;
+        silence.is_some_and(is_silent).then_some(Passed::Silence)
     }
+}
+
+/// The time that the threads of a process waited for a processor, the longest of them, from
+/// `/proc/PID/task/TID/schedstat`. A kernel without that file does not say: zero.
+fn wait(process: Pid) -> Duration {
+    let threads = fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()));
+    let waited = threads.into_iter().flatten().flatten().filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok()
+    });
+    Duration::from_nanos(waited.max().unwrap_or_default())
 }
 
 /// The processor time that a process has used, from `/proc/PID/stat` (proc_pid_stat(5)); `None`
@@ -103,6 +140,23 @@ mod tests {
         while processor_time(own).unwrap() == before {
             number = std::hint::black_box(number.wrapping_mul(3));
         }
+    }
+
+    #[test]
+    fn a_silent_child_is_told_from_one_that_wrote() {
+        let mut child = Command::new("sleep").arg("30").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let limit = Limit { silence: Some(LOOK), ..Limit::ENDLESS };
+        let (mut silent, mut heard) = (Deadline::new(limit), Deadline::new(limit));
+        heard.hear();
+        let begin = Instant::now();
+        while silent.exceeded(pid).is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(LOOK / 10);
+        }
+        assert_eq!(heard.exceeded(pid), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

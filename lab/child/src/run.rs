@@ -19,7 +19,7 @@ use chronoscope_units::printable;
 
 use crate::{
     error::Error,
-    limit::{Deadline, Limit},
+    limit::{Deadline, Limit, Passed},
     spawn::spawn,
     supervisor::{self, Supervised},
 };
@@ -205,8 +205,12 @@ impl Patience<'_> {
         {
             return Err(Error::Interrupted);
         }
-        if let Some(taken) = self.deadline.exceeded(child) {
-            let expired = Error::Expired { name: self.name.to_owned(), taken };
+        if let Some(passed) = self.deadline.exceeded(child) {
+            let name = self.name.to_owned();
+            let expired = match passed {
+                Passed::Time(taken) => Error::Expired { name, taken },
+                Passed::Silence => Error::Silent { name },
+            };
             if self.grace.as_mut().is_none_or(|grace| grace.is_over(child)) {
                 return Err(expired);
             }
@@ -263,7 +267,10 @@ impl Running {
             if stream.is_some() && ready.next() == Some(true) {
                 match read(stream.as_mut(), &mut buffer)? {
                     0 => stream = None,
-                    length => sink(&buffer[..length])?,
+                    length => {
+                        patience.deadline.hear();
+                        sink(&buffer[..length])?;
+                    }
                 }
             }
             if errors.is_some() && ready.next() == Some(true) {
@@ -399,7 +406,7 @@ mod tests {
         let start = Instant::now();
         // A busy machine may give the loop a small share of its processor.
         let wall = Duration::from_secs(300);
-        let limit = Limit { wall, work: Some(Duration::from_millis(200)) };
+        let limit = Limit { wall, work: Some(Duration::from_millis(200)), silence: None };
         let stop = AtomicBool::new(false);
         let error =
             run(&mut shell("while :; do :; done"), "the loop", limit, &stop, &mut |_| Ok(()));

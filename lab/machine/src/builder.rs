@@ -1,8 +1,8 @@
 //! Runs `xtask`, the program next to the lab's own that builds images of targets and installs
 //! packages. The module knows commands and their output, not what they build.
 //!
-//! Cargo does not rebuild an image that is up to date, so each run of the lab may ask for it. In
-//! the repository, `cargo xtask` runs the same program by hand.
+//! The builder does nothing where a file is fresh, so each run of the lab may ask for it, in any
+//! account. In the repository, `cargo xtask` runs the same program by hand.
 
 use std::{
     collections::BTreeMap,

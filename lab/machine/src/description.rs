@@ -4,7 +4,7 @@
 use anyhow::Result;
 use chronoscope_suite::{Parameter, Spec, Values};
 
-use super::Request;
+use super::{Request, permission::Fallback};
 
 /// The properties of a machine that a plan and a runner allow for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Description {
     pub(super) defaults: &'static [&'static Defaults],
     /// The only kind of task that the kernel has or is measured with; `None` for any kind.
     pub(super) kind: Option<String>,
+    /// Values in the place of defaults of the port's that this account may not have.
+    pub fallbacks: Vec<Fallback>,
     /// Checks a request for combinations that cannot be run.
     pub(super) check: fn(&Request) -> Result<()>,
 }
@@ -52,7 +54,14 @@ impl Description {
     /// A description without parameters of the port.
     pub(super) fn new(defaults: &'static [&'static Defaults], properties: Properties) -> Self {
         let accept = |_: &Request| Ok(());
-        Self { parameters: Vec::new(), properties, defaults, kind: None, check: accept }
+        Self {
+            parameters: Vec::new(),
+            properties,
+            defaults,
+            kind: None,
+            fallbacks: Vec::new(),
+            check: accept,
+        }
     }
 
     /// The default of an experiment's parameter on this target, if it differs from the experiment's

@@ -7,13 +7,16 @@ use std::{
     ops::Range,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 use object::{Architecture, Object, read::File};
 
 use super::Provenance;
 use chronoscope_base::digest::sha256;
+use chronoscope_child::{self as child, Limit};
 use chronoscope_run::{Target, names::GIVEN_IMAGE};
 
 /// The user's file, checked to be an image for a machine.
@@ -112,6 +115,66 @@ impl GivenImage {
         let hash = format!("sha256 {}", self.sha256);
         let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
         Provenance { identity, ..Provenance::default() }
+    }
+}
+
+/// The time after which an image that has sent nothing is ended: a port says hello at once.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Listens to the first record of an image, which an image without a port does not send.
+struct FirstRecord {
+    frame: Vec<u8>,
+    is_heard: bool,
+}
+
+impl FirstRecord {
+    /// Takes in more bytes. Returns whether they can still be a stream.
+    fn listen(&mut self, bytes: &[u8]) -> bool {
+        if self.is_heard {
+            return true;
+        }
+        let end = bytes.iter().position(|&byte| byte == 0);
+        self.frame.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
+        if end.is_some() {
+            self.is_heard = matches!(wire::decode(&mut self.frame), Ok(Record::Hello { .. }));
+        }
+        self.is_heard || end.is_none() && self.frame.len() <= MAX_FRAME
+    }
+}
+
+impl GivenImage {
+    /// Runs the image by `start`, which gets a limit and passes on what the image sends. An image that
+    /// sends no stream is ended after [`SILENCE`], or at its first bytes.
+    ///
+    /// # Errors
+    /// The image sends no stream; or the errors of `start` and of `sink`.
+    pub(super) fn run(
+        &self,
+        limit: Limit,
+        start: impl FnOnce(Limit, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut first = FirstRecord { frame: Vec::new(), is_heard: false };
+        let limit = Limit { silence: Some(SILENCE), ..limit };
+        let outcome = start(limit, &mut |bytes| match first.listen(bytes) {
+            true => sink(bytes),
+            false => Err(self.without_a_stream()),
+        });
+        match &outcome {
+            Ok(()) if !first.is_heard => Err(self.without_a_stream()),
+            Err(error) if matches!(error.downcast_ref(), Some(child::Error::Silent { .. })) => {
+                Err(self.without_a_stream())
+            }
+            _ => outcome,
+        }
+    }
+
+    fn without_a_stream(&self) -> Error {
+        anyhow!(
+            "{} sends no stream of Chronoscope's: `chronoscope observe` measures any image as it \
+             is, and a port (`./chronoscope c-kit` for C) makes it run experiments",
+            self.name
+        )
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     family::Family,
     given::{self, GivenImage},
     images::Images,
+    permission::{self, Fallback},
 };
 use chronoscope_child as child;
 use chronoscope_run::{Target, names::HOST};
@@ -125,6 +126,7 @@ impl Family for LocalHost {
         let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
         Ok((target.to_string() == HOST).then(|| Description {
             parameters: parameters.collect(),
+            fallbacks: fallbacks(),
             check: check_request,
             ..Description::new(self.defaults(), PROPERTIES)
         }))
@@ -165,7 +167,10 @@ impl Machine for Given {
     ) -> Result<Recording> {
         let mut command = Command::new(&self.0.path);
         command.args(start.request.words());
-        child::run(&mut command, &self.0.name, start.limit, start.stop, sink)?;
+        let run = |limit, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            child::run(&mut command, &self.0.name, limit, start.stop, sink)
+        };
+        self.0.run(start.limit, run, sink)?;
         Ok(Recording::new())
     }
 }
@@ -175,9 +180,12 @@ impl Machine for Host {
         PROPERTIES
     }
 
-    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+    fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         next_to_the_lab(PORT)?;
-        Ok(Provenance::default())
+        let is_taken =
+            |fallback: &Fallback| request.get(fallback.parameter) == Some(fallback.value);
+        let taken = fallbacks().into_iter().filter(is_taken).map(|fallback| fallback.remark);
+        Ok(Provenance { remark: taken.collect::<Vec<_>>().join("; "), ..Provenance::default() })
     }
 
     fn run(
@@ -210,6 +218,11 @@ impl Machine for Host {
         command.args(&program.command[1..]).env("LC_ALL", "C");
         child::run(&mut command, program.name, start.limit, start.stop, sink)
     }
+}
+
+/// The values that this account's cases get in the place of defaults; none without a port.
+fn fallbacks() -> Vec<Fallback> {
+    next_to_the_lab(PORT).map_or_else(|_| Vec::new(), |port| permission::fallbacks(&port))
 }
 
 /// The highest-numbered processor that this process may use, since the first processors handle most

@@ -16,6 +16,7 @@ mod images;
 mod lock;
 mod machines;
 pub mod observe;
+mod permission;
 mod processes;
 pub mod profile;
 mod qemu;

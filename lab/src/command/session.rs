@@ -31,6 +31,8 @@ pub struct Measured {
     pub runs: Vec<Run>,
     /// The number of cases and peers that have all their repetitions.
     pub complete: usize,
+    /// Nothing was measured, since every case was refused at its set-up.
+    refused: bool,
     journal: Journal,
     store: Option<Store>,
     quiet: bool,
@@ -75,9 +77,9 @@ impl Session {
         let start = Instant::now();
         let outcome = work(&self.header, progress.as_mut(), &mut self.journal)?;
         let Self { header, journal, store, quiet } = self;
-        let complete = outcome.complete;
+        let (complete, refused) = (outcome.complete, outcome.refused);
         let runs = runner::runs(&header, start.elapsed().as_secs_f64(), outcome);
-        Ok(Measured { runs, complete, journal, store, quiet })
+        Ok(Measured { runs, complete, refused, journal, store, quiet })
     }
 }
 
@@ -91,13 +93,21 @@ impl Measured {
     }
 
     /// Stores the runs that have results, and removes the journal. Then prints the numbers of the
-    /// stored runs, and writes a page for each. Returns the first number, if a run is stored.
+    /// stored runs, and writes a page for each. Returns the first number, if a run is stored. Runs that
+    /// were refused as a whole are not stored: `last` stays what was measured last.
     ///
     /// # Errors
     /// If the store or a page cannot be written. If the store cannot be written, the journal stays.
     pub fn store(&mut self) -> Result<Option<i64>> {
         let Some(store) = &mut self.store else { return Ok(None) };
         let journal = &mut self.journal;
+        if self.refused {
+            mem::replace(journal, Journal::none()).remove();
+            if !self.quiet {
+                console::remark("not stored: nothing was measured");
+            }
+            return Ok(None);
+        }
         let stored = keep::add(store, &self.runs, |stored| journal.storing(stored));
         let numbers = stored.with_context(|| {
             let flag = flag(store.place());

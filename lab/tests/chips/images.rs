@@ -1,8 +1,16 @@
-//! Images of targets are the same in every checkout.
+//! Images of targets are the same in every checkout; images of the user's need a port.
 
-use std::{env, fs, path::Path};
+use std::{
+    env, fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use crate::common::{cases, documented::root};
+use crate::{
+    common::{Folder, cases, documented::root, program, run},
+    observe::{MEMORY, RV32, elf},
+    plugin::assembled,
+};
 
 /// The folder of a checkout in an image would be another in each checkout, and so would the image's
 /// bytes: names of symbols and texts of panics decide where functions are.
@@ -22,5 +30,27 @@ fn an_image_does_not_name_the_checkout_s_folder() {
         let name = root().display().to_string();
         let found = image.windows(name.len()).any(|bytes| bytes == name.as_bytes());
         assert!(!found, "{target} names {name}");
+    }
+}
+
+/// An image that is busy and one that sleeps are no ports: both are told from one that hangs, and
+/// neither run is stored.
+#[test]
+fn an_image_without_a_port_says_so_and_names_observe() {
+    let folder = Folder::new("images-silent");
+    for (name, code) in [("busy", "here: j here\n"), ("asleep", "here: wfi\n j here\n")] {
+        let code = fs::read(assembled(&folder, "riscv32", code)).unwrap();
+        let image = folder.file(&format!("{name}.elf"), elf(RV32, MEMORY, &code));
+        let target = format!("mine={image}@rv32");
+        let begin = Instant::now();
+        let store = ["--store", &folder.path("own.sqlite")];
+        let words = ["run", "switch", "--target", &target, "--repeat", "1"];
+        let answer = run(program().args(words).args(store));
+        // It takes two seconds, and as many as a busy machine needs; the watchdog has 60.
+        assert!(begin.elapsed() < Duration::from_secs(30), "{answer:#?}");
+        answer.exits(4).shows(
+            "mine sends no stream of Chronoscope's: `chronoscope observe` measures any image as it is",
+        );
+        assert!(answer.stderr.contains("not stored: nothing was measured"), "{answer:#?}");
     }
 }

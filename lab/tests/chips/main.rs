@@ -7,6 +7,7 @@ mod common;
 #[path = "../common/victim.rs"]
 mod victim;
 
+mod accounts;
 mod answers;
 mod cortex_m4;
 mod cortex_m4_code;

@@ -44,7 +44,7 @@ handler:
     mret
 ";
 pub const FROM: &str = "0x80000018";
-const TO: &str = "0x80000024";
+pub const TO: &str = "0x80000024";
 
 /// The start of the machine's memory, where a firmware or an image without one is.
 pub const MEMORY: u64 = 0x8000_0000;
@@ -100,7 +100,7 @@ pub fn elf(family: Family, base: u64, code: &[u8]) -> Vec<u8> {
 }
 
 /// The image of `SOURCE` in the folder.
-fn image(folder: &Folder) -> String {
+pub fn image(folder: &Folder) -> String {
     let code = fs::read(assembled(folder, "riscv64", SOURCE)).unwrap();
     folder.file("rounds.elf", elf(RV64, MEMORY, &code))
 }

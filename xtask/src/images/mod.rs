@@ -20,7 +20,7 @@ use self::{
     tool::Tool,
 };
 use crate::{
-    command, firmware, packages,
+    command, firmware, fresh, packages,
     repository::{self, copy, root, target},
     rust::Toolchain,
 };
@@ -138,18 +138,27 @@ pub fn targets() -> Result<BTreeSet<String>> {
     Ok(plans()?.into_iter().map(|plan| plan.row.target).collect())
 }
 
-/// Builds an image, and renews its hash in the index. One file can be the image of several machines.
+/// Builds an image unless it is fresh, and renews its hash in the index. One file can be the image of
+/// several machines. Installs the chip's emulator where it is absent.
 fn build(plan: &Plan) -> Result<()> {
-    let target = target()?;
-    compile(plan, &target)?;
-    LockedFolder::open(&target.join("firmware"))?.renew(|path| path == plan.row.path)
+    firmware::install_emulator(&plan.row.triple)?;
+    renew(&plan.row.path, |target| compile(plan, target))
 }
 
-/// Builds a tool, and renews its hash in the index.
+/// Builds a tool unless it is fresh, and renews its hash in the index.
 fn build_tool(tool: &Tool) -> Result<()> {
+    renew(&beside(tool), |target| tool.build(target))
+}
+
+/// Calls `build` with the build folder, unless the file `path` of the index is fresh, and renews its
+/// hash.
+fn renew(path: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let target = target()?;
-    tool.build(&target)?;
-    LockedFolder::open(&target.join("firmware"))?.renew(|path| path == beside(tool))
+    let folder = target.join("firmware");
+    if fresh::unless_fresh(&folder.join(path), || build(&target))? {
+        LockedFolder::open(&folder)?.renew(|renewed| renewed == path)?;
+    }
+    Ok(())
 }
 
 /// Runs cargo for an image. Cargo decides whether there is anything to do.

@@ -204,6 +204,7 @@ pub fn expand(
 ) -> Result<Vec<Case>> {
     let machine = machines.describe(target)?;
     let table = parameters_on(&machine, spec);
+    let settings = &with_fallbacks(&machine, settings, plan);
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name)
         else {
@@ -245,6 +246,19 @@ pub fn expand(
         Ok(case)
     };
     combinations.into_iter().map(make).collect()
+}
+
+/// The settings, and the values in the place of defaults that this account may not have. A case with
+/// limits is not changed: its limits are for the tasks that it names.
+fn with_fallbacks(machine: &Description, settings: &Settings, plan: &Plan) -> Settings {
+    let mut settings = settings.clone();
+    if plan.limits.is_empty() {
+        for fallback in &machine.fallbacks {
+            let values = settings.entry(fallback.parameter.to_owned());
+            values.or_insert_with(|| vec![fallback.value.to_owned()]);
+        }
+    }
+    settings
 }
 
 fn make(

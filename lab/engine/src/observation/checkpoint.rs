@@ -56,7 +56,7 @@ impl Observation {
                 true
             })
         });
-        self.refusal = None;
+        (self.refusal, self.was_denied) = (None, false);
         (self.release, self.clock) = (before.release, before.clock);
         (self.evidence, self.attached) = (before.evidence, before.attached);
         self.identity = before.identity;

@@ -85,6 +85,9 @@ pub struct Observation {
     attached: usize,
     identity: BTreeMap<String, String>,
     refusal: Option<Verdict>,
+    /// The port refused the case before it began: a permission or memory is missing, or the request
+    /// contradicts itself.
+    was_denied: bool,
     repetitions: usize,
     deadline: Option<f64>,
     /// The case's sampling analyser, which reads the pins as well.
@@ -110,6 +113,7 @@ impl Observation {
             attached: 0,
             identity: BTreeMap::new(),
             refusal: None,
+            was_denied: false,
             repetitions: 0,
             deadline: case.deadline,
             analyser: case.analyser,
@@ -136,6 +140,13 @@ impl Observation {
     /// Returns whether the case cannot be run; another repetition would give the same answer.
     pub fn is_refused(&self) -> bool {
         self.refusal.is_some()
+    }
+
+    /// Returns whether the case was refused at its set-up, and so measured nothing: it was denied, or
+    /// failed before the target named its clock. A feature that the kernel lacks is a finding.
+    pub fn is_refused_at_set_up(&self) -> bool {
+        let failed = self.refusal.as_ref().is_some_and(|why| why.status != Status::NotOffered);
+        failed && self.repetitions == 0 && (self.was_denied || self.clock.is_none())
     }
 
     /// Adds a line about the case that the report shows.
@@ -218,7 +229,9 @@ impl Observation {
             }
             Record::Attachment { name, bytes } => self.attach(printable(name), bytes)?,
             Record::Refused { reason, what, mend, code } => {
-                self.refusal = Some(refused(*reason, what, mend, *code))
+                self.refusal = Some(refused(*reason, what, mend, *code));
+                self.was_denied =
+                    matches!(reason, Reason::NotPermitted | Reason::Invalid | Reason::Exhausted);
             }
             Record::End { .. } => self.end_repetition(),
         }

@@ -56,12 +56,15 @@ pub struct Outcome {
     pub spent: Duration,
     /// The run was stopped before its end.
     pub interrupted: bool,
+    /// Every case was refused at its set-up, and there are no peers: nothing was measured.
+    pub refused: bool,
 }
 
 impl Outcome {
     /// Adds the outcome of the peers, which ran after the cases.
     pub fn with_peers(self, peers: pairs::Outcome) -> Self {
         Self {
+            refused: self.refused && peers.results.is_empty(),
             peers: peers.results,
             complete: self.complete + peers.complete,
             interrupted: self.interrupted || peers.interrupted,
@@ -179,8 +182,9 @@ fn run_all(
     let interrupted = stop.load(Ordering::Relaxed);
     let complete = under_way.iter().filter(|case| !case.needs_more()).count();
     let spent = under_way.iter().map(|case| case.tally.spent).sum();
+    let refused = under_way.iter().all(|case| case.tally.observation.is_refused_at_set_up());
     let results = under_way.into_iter().map(|case| case.tally.finish()).collect();
-    Outcome { results, peers: Vec::new(), complete, spent, interrupted }
+    Outcome { results, peers: Vec::new(), complete, spent, interrupted, refused }
 }
 
 /// Runs a repetition of each case in `order` that needs more.

@@ -16,6 +16,7 @@ use chronoscope_run::Run;
 pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let header = &journal.header;
     let mut complete = 0;
+    let mut refused = true;
     let mut spent = Duration::ZERO;
     let mut results = Vec::new();
     // One case at a time, so that memory holds the samples of one.
@@ -23,6 +24,7 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
         let tally = Tally::replayed(case, place, journal)?;
         complete += usize::from(!tally.needs_more());
         spent = spent.saturating_add(tally.spent);
+        refused &= tally.observation.is_refused_at_set_up();
         results.push(tally.finish());
     }
     let mut peers: Vec<PairTally> = header.peers.iter().map(PairTally::new).collect();
@@ -31,11 +33,12 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
             peer.add(pair);
         }
     }
+    refused &= peers.is_empty();
     complete += peers.iter().filter(|peer| !peer.needs_more()).count();
     let interrupted = complete < journal.cases();
     let peers = peers.into_iter().map(PairTally::finish).collect();
     // A run that could not be stored has come to its end, which its lab has noted.
     let ended = journal.stored.as_ref().map(|stored| stored.seconds);
     let seconds = ended.unwrap_or(journal.elapsed.as_secs_f64());
-    Ok(runs(header, seconds, Outcome { results, peers, complete, spent, interrupted }))
+    Ok(runs(header, seconds, Outcome { results, peers, complete, spent, interrupted, refused }))
 }

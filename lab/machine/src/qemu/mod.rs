@@ -23,7 +23,7 @@ use super::{
     processes::{self, ASID},
     scratch,
 };
-use chronoscope_child::{self as child, Folder};
+use chronoscope_child::{self as child, Folder, Limit};
 use chronoscope_chips::Chip;
 use chronoscope_run::{Target, names::CAPTURE};
 
@@ -124,6 +124,19 @@ impl<'m> Source<'m> {
         match self {
             Self::Listed(image) => image.operations(has_slices),
             Self::Given(_) => None,
+        }
+    }
+
+    /// Runs the image by `start`, as [`GivenImage::run`]. A listed image has a port.
+    fn run(
+        &self,
+        limit: Limit,
+        start: impl FnOnce(Limit, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Listed(_) => start(limit, sink),
+            Self::Given(given) => given.run(limit, start, sink),
         }
     }
 
@@ -228,12 +241,16 @@ impl Machine for Qemu<'_> {
         // Each start overwrites the files of the one before: the recording left is of a start that
         // agreed with the others.
         let folder = scratch::folder()?;
+        let limit = start.limit;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = chip::command(self.chip);
             qemu.arg("-semihosting-config").arg(semihosting(&request));
             qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
-            child::run(&mut qemu, self.chip.program(), start.limit, start.stop, sink)
+            let start = |limit, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+                child::run(&mut qemu, self.chip.program(), limit, start.stop, sink)
+            };
+            self.image.run(limit, start, sink)
         };
         self.agreements
             .run(&image, &what, once, sink)

@@ -19,8 +19,8 @@ const INSTALLED: &str = "share/chronoscope/guest";
 /// The folder of the programs that `xtask guest` builds, relative to the build folder.
 const BUILT: &str = "guest";
 
-/// Returns the program's bytes. Where the program is not installed, Cargo first builds it, unless
-/// it is up to date.
+/// Returns the program's bytes. Where the program is not installed, it is first built, unless it is
+/// fresh.
 ///
 /// # Errors
 /// If the program is not installed and cannot be built, or cannot be read.
@@ -33,9 +33,7 @@ pub fn program(architecture: &Architecture) -> Result<Vec<u8>> {
     let path = if installed.is_file() {
         installed
     } else {
-        let arguments =
-            ["guest", triple, "build", "--profile", PROFILE, "--locked", "--package", PACKAGE];
-        builder::build(&arguments, above, "the guest's program")
+        builder::build(&["guest", triple], above, "the guest's program")
             .context("the guest's program could not be built")?;
         above.join(BUILT).join(triple).join(PROFILE).join(PACKAGE)
     };

@@ -96,6 +96,8 @@ pub struct Problem {
     pub reason: String,
     /// The labels of the cases.
     pub cases: Vec<String>,
+    /// A note that every one of several cases has.
+    pub is_common: bool,
 }
 
 impl Problem {
@@ -104,6 +106,7 @@ impl Problem {
         let status = self.status.map_or("note", Status::words);
         let cases = match self.cases.as_slice() {
             [] => String::new(),
+            _ if self.is_common => " (all cases)".to_owned(),
             [one] => format!(" ({one})"),
             [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
         };
@@ -307,17 +310,24 @@ fn of_experiments(run: &Run) -> String {
     reading::capital(&(title + &more))
 }
 
-/// The reasons of verdicts that are no pass, the worst first, and for a few cases also the notes of
-/// their targets. Missed limits are left out where the rows are limits.
+/// The notes that all cases have, as of what an account may not do; the reasons of verdicts that are
+/// no pass, the worst first; and for a few cases also their own notes. Missed limits are left out
+/// where the rows are limits.
 fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
     let rows_are_limits =
         matches!(body, Body::List(list) if list.rows.iter().any(|row| row.share.is_some()));
+    let has_all = |note: &str| run.cases.iter().all(|case| case.log.iter().any(|one| one == note));
     let mut problems: Vec<Problem> = Vec::new();
     let mut add = |status: Option<Status>, reason: &str, case: String| {
         let same = |one: &&mut Problem| one.status == status && one.reason == reason;
         match problems.iter_mut().find(same) {
             Some(known) => known.cases.push(case),
-            None => problems.push(Problem { status, reason: reason.to_owned(), cases: vec![case] }),
+            None => problems.push(Problem {
+                status,
+                reason: reason.to_owned(),
+                cases: vec![case],
+                is_common: status.is_none() && run.cases.len() > 1 && has_all(reason),
+            }),
         }
     };
     let name = |case: &CaseResult| {
@@ -335,12 +345,12 @@ fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
             add(Some(peer.verdict.status), reason, peer.name.to_string());
         }
     }
-    if run.cases.len() <= 3 {
-        for case in &run.cases {
-            case.log.iter().for_each(|line| add(None, line, name(case)));
-        }
+    let few = run.cases.len() <= 3;
+    for case in &run.cases {
+        let notes = case.log.iter().filter(|note| few || has_all(note));
+        notes.for_each(|note| add(None, note, name(case)));
     }
-    problems.sort_by_key(|problem| std::cmp::Reverse(problem.status));
+    problems.sort_by_key(|problem| (!problem.is_common, std::cmp::Reverse(problem.status)));
     problems
 }
 
