@@ -1,4 +1,4 @@
-//! Whether a built file is the one that its sources make, without a question to cargo.
+//! Tells a built file that is up to date from one that is not, without a question to cargo.
 //!
 //! Cargo locks its build folder even where nothing is to be done. Another account may not write there,
 //! and may have no cargo. So each file that the lab asks for has a stamp beside it, as old as the
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{images::sha256, repository::root};
 
-/// What images, tools and guests are built from, relative to the repository. The script
+/// The sources of images, tools and guests, relative to the repository. The script
 /// `chronoscope` has the same list for the lab.
 const SOURCES: [&str; 12] = [
     "lab",

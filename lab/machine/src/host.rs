@@ -315,6 +315,17 @@ mod tests {
     }
 
     #[test]
+    fn a_fallback_is_another_value_of_its_parameter() {
+        for fallback in [permission::POLICY, permission::MLOCK] {
+            let Fallback { parameter: name, value, remark } = fallback;
+            let parameter = PARAMETERS.iter().find(|known| known.name == name).unwrap();
+            assert_ne!(parameter.default, value);
+            assert!(remark.contains(&format!("{name}={value}")), "{remark}");
+            assert!(check_request(&request(&format!("period {name}={value}"))).is_ok());
+        }
+    }
+
+    #[test]
     fn policies_are_words_or_reservations() {
         for policy in ["fifo", "rr", "other", "deadline:200/500/1000", "deadline:7/7/7"] {
             assert!(

@@ -277,7 +277,7 @@ mod tests {
             look: None,
             in_turn: &|_, _| None,
         };
-        let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
+        let side = |name: &str| Side { name: name.into(), context: a.context.clone(), trace: None };
         let lines = compare(&pairs, &options);
         let comparison = Comparison::new([side("a"), side("b")], &options, lines);
         Comparison { only_in_a, only_in_b, ..comparison }.concluded(false)

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 
 use anyhow::{Result, bail};
 
-use super::compare;
 use super::in_turn::in_turn;
+use super::{compare, trace};
 use crate::{cli, cli::BaselineCommand};
 use chronoscope_base::console;
 use chronoscope_machine::Machines;
@@ -84,8 +84,13 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
         Side {
             name: arguments.file.display().to_string().into(),
             context: context.unwrap_or_default(),
+            trace: None,
         },
-        Side { name: found.into(), context: run.context },
+        Side {
+            name: found.into(),
+            trace: trace::command(&run, &arguments.run, &arguments.store),
+            context: run.context,
+        },
     ];
     let comparison = Comparison {
         only_in_a: checked.vanished,

@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use chronoscope_suite::experiments;
 
 use super::in_turn::in_turn;
-use super::{run, session::Measured, session::Session, until_sure::UntilSure};
+use super::{run, session::Measured, session::Session, trace, until_sure::UntilSure};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
@@ -163,7 +163,11 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
         let reference = Reference::try_from(word)?;
         let (found, run) =
             reference.clone().load(|| Store::open(&arguments.keep.store.place()?))?;
-        let side = Side { name: found.to_string().into(), context: run.context.clone() };
+        let side = Side {
+            name: found.to_string().into(),
+            context: run.context.clone(),
+            trace: trace::command(&run, word, &arguments.keep.store),
+        };
         Ok((reference, side, run))
     };
     let ((a_reference, a_side, a), (b_reference, b_side, b)) = (load(&arguments.a)?, load(b)?);
@@ -390,6 +394,7 @@ fn compare_variants(
     let side = |name: &OsString, run: &Run| Side {
         name: name.to_string_lossy().into_owned().into(),
         context: run.context.clone(),
+        trace: None,
     };
     let sides = [side(&arguments.a, a), side(&arguments.b, b)];
     let mut comparison = Comparison::new(sides, &options, lines);

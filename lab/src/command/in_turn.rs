@@ -35,7 +35,7 @@ pub(super) fn in_turn(machines: &Machines, a: &CaseResult, b: &CaseResult) -> Op
 }
 
 /// Quotes a word for a shell if it needs it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@=,._:/+-".contains(c);
     if word.chars().all(is_plain) {
         word.to_owned()

@@ -1,7 +1,10 @@
 //! `chronoscope trace`: a stored run as a timeline.
 
+use std::ffi::OsStr;
+
 use anyhow::{Result, bail};
 
+use super::in_turn::quoted;
 use crate::cli;
 use chronoscope_base::console;
 use chronoscope_report::{self as report, timeline::Timeline};
@@ -32,6 +35,16 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
         timeline.remarks.iter().for_each(|remark| console::remark(remark));
     }
     Ok(0)
+}
+
+/// The command that shows `run` on a timeline, where `word` names it on the command line; `None` if
+/// there is nothing to show.
+pub(super) fn command(run: &Run, word: &OsStr, store: &cli::Store) -> Option<String> {
+    let cases: Vec<&CaseResult> = run.cases.iter().collect();
+    let store = store.store.as_deref().map(|store| quoted(&store.display().to_string()));
+    let store = store.map(|store| format!(" --store {store}")).unwrap_or_default();
+    let word = quoted(&word.to_string_lossy());
+    (!Timeline::new(&cases).is_empty()).then(|| format!("chronoscope trace {word}{store}"))
 }
 
 /// The selected cases: all, the case of a number, or the cases that have every word.

@@ -33,8 +33,8 @@ fn an_image_does_not_name_the_checkout_s_folder() {
     }
 }
 
-/// An image that is busy and one that sleeps are no ports: both are told from one that hangs, and
-/// neither run is stored.
+/// A busy image and a sleeping one: the answer tells both from a port that hangs, and neither run is
+/// stored.
 #[test]
 fn an_image_without_a_port_says_so_and_names_observe() {
     let folder = Folder::new("images-silent");

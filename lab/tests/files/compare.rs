@@ -51,6 +51,24 @@ fn compare(arguments: &[&str]) -> Answer {
     chronoscope(&[&["compare"], arguments].concat())
 }
 
+/// The step after a regression is a command that works, and is left out where the run has nothing to
+/// show.
+#[test]
+fn the_step_to_b_s_longest_samples_is_a_command_that_works() {
+    let bench = Bench::new("trace-of-b");
+    let (a, mute) = (bench.file("a", 3000.0, 100.0), bench.file("mute", 6000.0, 100.0));
+    let longest = "longest and their causes";
+    assert!(!compare(&[&a, &mute]).exits(3).stdout.contains(longest));
+    let with_samples = |run: &mut Value| {
+        run["cases"][0]["series"][0]["samples"] = json!([[17.0, 6000.0], [30.0, 6100.0]]);
+    };
+    let b = bench.changed("b with samples", 6000.0, 100.0, with_samples);
+    let screen = compare(&[&a, &b]);
+    screen.exits(3).shows(&format!("{longest}: chronoscope trace '{b}'"));
+    let output = bench.folder.path("b.pftrace");
+    chronoscope(&["trace", &b, "-o", &output]).exits(0);
+}
+
 #[test]
 fn stored_runs_are_held_together() {
     let bench = Bench::new("stored");

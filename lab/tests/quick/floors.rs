@@ -80,7 +80,7 @@ const MACHINE: House = House {
         &["builder", "given", "processes", "scratch"],
         &["lib"],
         &["description", "determinism", "stream"],
-        &["lock", "profile", "request", "setup"],
+        &["lock", "permission", "profile", "request", "setup"],
     ],
 };
 const STORE: House = House {

@@ -466,8 +466,7 @@ fn next(comparison: &Comparison) -> Vec<Step> {
         next.push(Step::new(UNDECIDED, "compare two variants, in turn"));
     }
     let is_worse = matches!(comparison.finding, Finding::Regression | Finding::Mixed);
-    if is_worse && !comparison.interleaved {
-        let command = format!("chronoscope trace {}", comparison.b.name);
+    if let (true, Some(command)) = (is_worse, &comparison.b.trace) {
         next.push(Step::new("B's longest and their causes", command));
     }
     next.truncate(3);
@@ -570,6 +569,7 @@ mod tests {
         let side = |name: &str| crate::comparison::Side {
             name: name.into(),
             context: run.context.clone(),
+            trace: None,
         };
         let lines = series.iter().map(line).collect();
         let comparison = Comparison::new([side("a"), side("b")], &options, lines).concluded(false);

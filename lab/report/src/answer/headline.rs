@@ -7,7 +7,7 @@ use chronoscope_run::{CaseResult, Label, Run};
 use chronoscope_suite::spec::{Better, Decides, Reading};
 
 use super::{
-    ranking::TIE,
+    ranking::is_best,
     reading,
     rule::{kernel, label, machine, proper},
     span::{Span, ratio},
@@ -90,7 +90,7 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
     let condition = if condition.is_empty() { String::new() } else { format!(" with {condition}") };
     let values: Vec<f64> = entries.iter().map(|entry| entry.span.number()).collect();
     let times = spread(&values);
-    if times < 1.0 + TIE {
+    if is_best(times, 1.0) {
         let all =
             if entries.len() == 2 { "both".to_owned() } else { format!("all {}", entries.len()) };
         return format!("{words} {} in {all}{condition}", entries[0].span.words());

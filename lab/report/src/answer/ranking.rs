@@ -15,7 +15,7 @@ use super::{
 
 /// Cells that differ by less than this count as equal. Exact figures are whole numbers, and figures
 /// of a wall clock are not more precise.
-pub const TIE: f64 = 0.01;
+const TIE: f64 = 0.01;
 
 /// A ranking.
 pub struct Ranking {

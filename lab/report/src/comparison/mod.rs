@@ -114,6 +114,10 @@ pub struct Side {
     pub name: OneLine,
     /// The circumstances of the run.
     pub context: Context,
+    /// The command that shows the run's longest samples on a timeline; `None` if the run is not kept,
+    /// or has nothing to show.
+    #[serde(skip)]
+    pub trace: Option<String>,
 }
 
 /// A series of a case, on both sides; or a case none of whose series is compared.

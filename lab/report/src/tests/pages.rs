@@ -49,7 +49,7 @@ fn compared(a: &Run, b: &Run, name: &str) -> Comparison {
         in_turn: &|_, _| None,
     };
     let lines = compare(&pairs, &options);
-    let side = |name: &str| Side { name: name.into(), context: a.context.clone() };
+    let side = |name: &str| Side { name: name.into(), context: a.context.clone(), trace: None };
     let comparison = Comparison::new([side("runs/a"), side(name)], &options, lines);
     Comparison { only_in_a, only_in_b, ..comparison }.concluded(false)
 }

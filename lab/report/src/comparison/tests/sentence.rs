@@ -130,7 +130,7 @@ fn answer_of(lines: Vec<Line>, only_in_a: &[&str]) -> String {
         look: None,
         in_turn: &|_, _| None,
     };
-    let side = |name: &str| Side { name: name.into(), context: Context::default() };
+    let side = |name: &str| Side { name: name.into(), context: Context::default(), trace: None };
     let mut comparison = Comparison::new([side("a"), side("b")], &options, lines);
     comparison.only_in_a = only_in_a.iter().map(|key| (*key).to_owned()).collect();
     answer(&comparison.concluded(false))

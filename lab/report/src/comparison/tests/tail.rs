@@ -14,7 +14,7 @@ fn compared(a: &CaseResult, b: &CaseResult, statistics: &[&str]) -> Comparison {
         look: None,
         in_turn: &|_, _| None,
     };
-    let side = |name: &str| Side { name: name.into(), context: Context::default() };
+    let side = |name: &str| Side { name: name.into(), context: Context::default(), trace: None };
     let lines = compare(&[Pair { label: "load=mmap".to_owned(), a, b }], &options);
     Comparison::new([side("A"), side("B")], &options, lines).concluded(false)
 }

@@ -71,7 +71,8 @@ fn the_words_of_an_open_comparison_depend_on_strictness() {
             in_turn: &|_, _| None,
         };
         let lines = compare(&[Pair { label: String::new(), a: &a, b: &wide }], &options);
-        let side = |name: &str| Side { name: name.into(), context: Context::default() };
+        let side =
+            |name: &str| Side { name: name.into(), context: Context::default(), trace: None };
         Comparison::new([side("a"), side("b")], &options, lines).concluded(strict)
     };
     let (usual, strict) = (of(false), of(true));

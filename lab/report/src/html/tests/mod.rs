@@ -453,7 +453,11 @@ fn compared(b_name: &str) -> comparison::Comparison {
         in_turn: &|_, _| None,
     };
     let lines = comparison::compare(&pairs, &options);
-    let side = |name: &str| comparison::Side { name: name.into(), context: a.context.clone() };
+    let side = |name: &str| comparison::Side {
+        name: name.into(),
+        context: a.context.clone(),
+        trace: None,
+    };
     let comparison = comparison::Comparison::new([side("<a>"), side(b_name)], &options, lines);
     comparison::Comparison { only_in_a, only_in_b, notes: vec!["<note>".to_owned()], ..comparison }
         .concluded(false)
