@@ -1,7 +1,9 @@
 //! The verdicts of a run, a comparison or a baseline check in one common form, from which the
 //! formats for CI systems (JUnit, GitHub) are rendered.
 
-use crate::{comparison::Comparison, comparison::Line};
+use std::slice;
+
+use crate::{answer::reading, comparison::Comparison, comparison::Line};
 use chronoscope_run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Unit, Verdict};
 use chronoscope_units::{OneLine, show};
 
@@ -26,7 +28,7 @@ pub struct Outcome {
     pub status: Status,
     /// The reasons of the status; empty for a pass.
     pub reasons: Vec<OneLine>,
-    /// The figures as text, one line each.
+    /// The figures as text, one line each; of a case, the sentence that answers its experiment first.
     pub figures: Vec<String>,
     /// The total of the measured samples in seconds, by the target's clock; `None` without
     /// evidence, and for comparisons.
@@ -110,11 +112,14 @@ impl Outcomes {
 
 fn case_outcome(case: &CaseResult) -> Outcome {
     let proven = case.is_proven();
+    let answer = reading::sentence(slice::from_ref(case), &case.experiment);
+    let answer = answer.filter(|_| proven).map(|text| reading::capital(&text));
+    let series = case.series.iter().filter(|_| proven).map(figures);
     Outcome {
         experiment: case.experiment.to_string(),
         name: words(&[&case.target, &case.label]),
         // A case without evidence has no figures.
-        figures: case.series.iter().filter(|_| proven).map(figures).collect(),
+        figures: answer.into_iter().chain(series).collect(),
         seconds: if proven { seconds(case) } else { None },
         ..from_verdict(&case.verdict)
     }

@@ -37,9 +37,10 @@ const REPORT: House = House {
     floors: &[
         &["tests"],
         &["format"],
-        &["comparison_text", "html"],
+        &["comparison_text", "github", "html", "junit"],
+        &["outcomes"],
         &["answer"],
-        &["github", "junit", "table"],
+        &["table"],
         &[
             "baseline",
             "capture",
@@ -49,7 +50,6 @@ const REPORT: House = House {
             "google_benchmark_console",
             "history",
             "json",
-            "outcomes",
             "perfetto",
             "plan",
             "screen",

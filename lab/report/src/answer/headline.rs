@@ -100,16 +100,13 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
         all => all.iter().collect(),
     };
     let count = shown.len();
-    let each = shown.iter().enumerate().map(|(place, entry)| {
-        let value = entry.span.words();
-        // Of equal units, the last one stands for all.
-        let short =
-            ["instructions", "cycles", "B"].iter().find_map(|unit| value.strip_suffix(unit));
-        let value = match short {
-            Some(short) if place + 1 < count => short.trim_end(),
-            _ => &value,
-        };
-        format!("{value} in {}", name(entry, entries))
+    let values: Vec<String> = shown.iter().map(|entry| entry.span.words()).collect();
+    // Of equal units, the first one stands for all.
+    let has_first = |unit: &&&str| values[0].ends_with(**unit);
+    let unit = ["instructions", "cycles", "B"].iter().find(has_first);
+    let each = shown.iter().zip(&values).enumerate().map(|(place, (entry, value))| {
+        let short = unit.filter(|_| place > 0).and_then(|unit| value.strip_suffix(unit));
+        format!("{} {}", short.unwrap_or(value).trim_end(), name(entry, entries))
     });
     let each: Vec<String> = each.collect();
     let of_all =
@@ -123,23 +120,23 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
     format!("{words} {}{of_all}{condition}{times}", each.join(join))
 }
 
-/// The words that tell a case from the others: its kernel, its machine, its target, or its part of
-/// the label.
+/// The words that tell a case from the others, after their preposition: its kernel, its machine, its
+/// target, or its part of the label.
 fn name(entry: &Entry<'_>, entries: &[Entry<'_>]) -> String {
     let differ = |part: fn(&CaseResult) -> &str| {
         entries.iter().any(|other| part(other.case) != part(entry.case))
     };
     match (differ(kernel), differ(machine)) {
-        (true, false) => proper(kernel(entry.case)),
-        (false, true) => machine(entry.case).to_owned(),
-        (true, true) => entry.case.target.to_string(),
+        (true, false) => format!("in {}", proper(kernel(entry.case))),
+        (false, true) => format!("on {}", machine(entry.case)),
+        (true, true) => format!("in {}", entry.case.target),
         (false, false) => {
             let own = entry.label.filtered(|part| entries.iter().any(|one| !one.label.has(part)));
             let mut parts = own.parameters();
             match (parts.next(), parts.next()) {
                 // A word speaks for itself; a number needs its name.
-                (Some((_, word)), None) if word.parse::<f64>().is_err() => word.to_owned(),
-                _ => own.to_string(),
+                (Some((_, word)), None) if word.parse::<f64>().is_err() => format!("in {word}"),
+                _ => format!("in {own}"),
             }
         }
     }
@@ -184,7 +181,7 @@ mod tests {
         ];
         assert_eq!(
             words("period", &late).unwrap(),
-            "a periodic task starts late by at most 4 854 in linux-rt, 377 371 instructions in \
+            "a periodic task starts late by at most 4 854 instructions in linux-rt, 377 371 in \
              linux-none with load=mmap (78 ×)"
         );
     }
@@ -254,12 +251,12 @@ mod tests {
             [("tandem@cortex-m4", "", 46.0, 46.0), ("freertos@cortex-m4", "", 102.0, 102.0)];
         assert_eq!(
             words("switch", &kernels).unwrap(),
-            "a switch takes 46 in tandem, 102 instructions in FreeRTOS (2.2 ×)"
+            "a switch takes 46 instructions in tandem, 102 in FreeRTOS (2.2 ×)"
         );
         let machines = [("tandem@cortex-m4", "", 46.0, 46.0), ("tandem@cortex-m3", "", 60.0, 60.0)];
         assert_eq!(
             words("switch", &machines).unwrap(),
-            "a switch takes 46 in cortex-m4, 60 instructions in cortex-m3"
+            "a switch takes 46 instructions on cortex-m4, 60 on cortex-m3"
         );
         let values = [
             ("tandem@cortex-m4", "tasks=2", 46.0, 46.0),
@@ -267,7 +264,7 @@ mod tests {
         ];
         assert_eq!(
             words("switch", &values).unwrap(),
-            "a switch takes 46 in tasks=2, 80 instructions in tasks=30"
+            "a switch takes 46 instructions in tasks=2, 80 in tasks=30"
         );
     }
 
@@ -284,7 +281,7 @@ mod tests {
             many.iter().map(|(target, p50)| (target.as_str(), "", *p50, 50.0)).collect();
         assert_eq!(
             words("switch", &many).unwrap(),
-            "a switch takes 10 in a to 50 instructions in e of 5 (5.0 ×)"
+            "a switch takes 10 instructions in a to 50 in e of 5 (5.0 ×)"
         );
     }
 

@@ -250,9 +250,9 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
 
 /// The span of a figure over an experiment's cases with evidence. A statistic of the first series
 /// spans all [usual](rule::usual) ones.
-pub fn of_experiment(run: &Run, experiment: &str, figure: Figure) -> Option<Span> {
+pub fn of_experiment(cases: &[CaseResult], experiment: &str, figure: Figure) -> Option<Span> {
     let mut spans = Vec::new();
-    for case in run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven()) {
+    for case in cases.iter().filter(|case| case.experiment == experiment && case.is_proven()) {
         match figure {
             Figure::First(name) if rule::usual(case).nth(1).is_some() => {
                 let each = rule::usual(case);

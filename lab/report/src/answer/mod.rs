@@ -292,9 +292,9 @@ fn of_experiments(run: &Run) -> String {
     };
     let mut left_out = 0;
     let experiments = reading::experiments(run);
-    let found = experiments
-        .iter()
-        .filter_map(|name| headline::sentence(run, name).or_else(|| reading::sentence(run, name)));
+    let found = experiments.iter().filter_map(|name| {
+        headline::sentence(run, name).or_else(|| reading::sentence(&run.cases, name))
+    });
     for sentence in found {
         let length = title.chars().count() + sentence.chars().count() + 2;
         match title.is_empty() {

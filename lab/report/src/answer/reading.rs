@@ -35,18 +35,18 @@ pub fn find(experiment: &str) -> Option<&'static Reading> {
     readings.find(|(name, _)| *name == experiment).map(|(_, reading)| *reading)
 }
 
-/// Returns the sentence on an experiment of a run, without its first capital; `None` without
+/// Returns the sentence on an experiment of these cases, without its first capital; `None` without
 /// figures.
-pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
+pub fn sentence(cases: &[CaseResult], experiment: &str) -> Option<String> {
     let reading = find(experiment)?;
     let mut sentences = reading.sentences.iter();
-    let sentence = sentences.find_map(|sentence| fill(run, experiment, reading, sentence));
-    sentence.or_else(|| longest(run, experiment, reading))
+    let sentence = sentences.find_map(|sentence| fill(cases, experiment, reading, sentence));
+    sentence.or_else(|| longest(cases, experiment, reading))
 }
 
 /// The sentence on a result with so few samples that it has the longest alone.
-fn longest(run: &Run, experiment: &str, reading: &Reading) -> Option<String> {
-    let span = list::of_experiment(run, experiment, reading.worst?)?.worst(&reading.better);
+fn longest(cases: &[CaseResult], experiment: &str, reading: &Reading) -> Option<String> {
+    let span = list::of_experiment(cases, experiment, reading.worst?)?.worst(&reading.better);
     let end = if reading.decides == Decides::Worst { "" } else { " at worst" };
     Some(format!("{} {}{end}", reading.compared, span.words()))
 }
@@ -90,18 +90,23 @@ fn is_bound(reading: &Reading, figure: Figure) -> bool {
         || matches!(figure, Figure::First("max") | Figure::Last("max") | Figure::Of(_, "max"))
 }
 
-/// A sentence with its placeholders filled; `None` where the run lacks a figure.
-fn fill(run: &Run, experiment: &str, reading: &Reading, sentence: &'static str) -> Option<String> {
+/// A sentence with its placeholders filled; `None` where the cases lack a figure.
+fn fill(
+    cases: &[CaseResult],
+    experiment: &str,
+    reading: &Reading,
+    sentence: &'static str,
+) -> Option<String> {
     let mut text = String::new();
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}')?;
         text.push_str(before);
         match name {
-            "series" => text.push_str(first_series(run, experiment)?),
+            "series" => text.push_str(first_series(cases, experiment)?),
             _ => {
                 let figure = placeholder(name);
-                let span = list::of_experiment(run, experiment, figure)?;
+                let span = list::of_experiment(cases, experiment, figure)?;
                 let is_bound = is_bound(reading, figure);
                 let span = if is_bound { span.worst(&reading.better) } else { span };
                 text.push_str(&span.words());
@@ -113,9 +118,8 @@ fn fill(run: &Run, experiment: &str, reading: &Reading, sentence: &'static str) 
 }
 
 /// The name of the first measured series of an experiment's cases with evidence.
-fn first_series<'a>(run: &'a Run, experiment: &str) -> Option<&'a str> {
-    let mut cases =
-        run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+fn first_series<'a>(cases: &'a [CaseResult], experiment: &str) -> Option<&'a str> {
+    let mut cases = cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
     Some(&cases.next()?.measured().next()?.name)
 }
 
@@ -162,7 +166,8 @@ mod tests {
     #[test]
     fn a_sentence_has_the_figures_of_all_cases() {
         let mut run = sample::run();
-        let plain = |run: &Run, name| sentence(run, name).map(|text| text.replace('\u{a0}', " "));
+        let plain =
+            |run: &Run, name| sentence(&run.cases, name).map(|text| text.replace('\u{a0}', " "));
         assert_eq!(
             plain(&run, "switch").unwrap(),
             "a switch takes 2.90 µs at the median, 4.35 µs at p99, 69.6 µs at worst"
@@ -190,7 +195,7 @@ mod tests {
         run.cases[0].experiment = OBSERVE.into();
         run.cases[0].series[0].name = "from switch to switch".into();
         assert_eq!(experiments(&run), [OBSERVE]);
-        let text = sentence(&run, OBSERVE).unwrap().replace('\u{a0}', " ");
+        let text = sentence(&run.cases, OBSERVE).unwrap().replace('\u{a0}', " ");
         assert_eq!(text, "from switch to switch: 2.90 µs at the median, 69.6 µs at worst");
     }
 }
