@@ -19,6 +19,9 @@ pub struct Table {
     /// The cores of the bench board.
     #[serde(rename = "core")]
     pub cores: Vec<Core>,
+    /// The chips whose time is modelled.
+    #[serde(rename = "part")]
+    pub parts: Vec<Part>,
 }
 
 /// An emulated chip.
@@ -159,6 +162,52 @@ pub struct Core {
     pub remark: String,
     /// The names of the board's parameters.
     pub parameters: Vec<String>,
+}
+
+/// A chip whose time is modelled: a core with its flash.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The name, in small letters.
+    pub name: String,
+    /// The core, by its name in the model.
+    pub core: String,
+    /// The cores of emulated chips whose images the chip runs.
+    pub runs: Vec<String>,
+    /// The highest rate of the core's clock, in Hz.
+    pub hertz: u64,
+    /// The memory that holds code.
+    pub flash: PartFlash,
+    /// The manual and the table with the wait states.
+    pub source: String,
+    /// Published measurements of chips with this core lie within the model's bounds.
+    #[serde(default)]
+    pub is_validated: bool,
+}
+
+/// The flash of a chip whose time is modelled.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartFlash {
+    /// The lowest address.
+    pub origin: u64,
+    /// The size in KiB.
+    pub kib: u64,
+    /// The rate of the core's clock for which each further wait state suffices, in Hz.
+    pub hertz_per_wait_state: u64,
+    /// The bytes of a line, a power of two.
+    pub line: u32,
+    /// The lines of the cache of instructions; 0 if there is none.
+    pub instruction_lines: u32,
+    /// The lines of the cache of data; 0 if there is none.
+    pub data_lines: u32,
+}
+
+impl Part {
+    /// The wait states that the flash needs at that rate.
+    pub fn wait_states(&self, hertz: u64) -> u64 {
+        hertz.div_ceil(self.flash.hertz_per_wait_state).saturating_sub(1)
+    }
 }
 
 /// Bytes of the code in machine mode, which precedes an image in supervisor mode.

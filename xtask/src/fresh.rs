@@ -18,9 +18,10 @@ use crate::{images::sha256, repository::root};
 
 /// The sources of images, tools and guests, relative to the repository. The script
 /// `chronoscope` has the same list for the lab.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "lab",
     "chips",
+    "cycles",
     "suite",
     "ports",
     "tandem",

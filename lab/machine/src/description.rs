@@ -1,6 +1,8 @@
 //! Descriptions of machines: the parameters and properties of a target from which a run is planned.
 //! A description neither starts nor prepares a machine.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use chronoscope_suite::{Parameter, Spec, Values};
 
@@ -31,6 +33,9 @@ impl Default for Properties {
 /// Rows of experiment, parameter, value.
 pub(super) type Defaults = [(&'static str, &'static str, &'static str)];
 
+/// A check of a request.
+pub(super) type Check = Arc<dyn Fn(&Request) -> Result<()> + Send + Sync>;
+
 /// The description of a target's machine.
 #[derive(Clone)]
 pub struct Description {
@@ -47,7 +52,7 @@ pub struct Description {
     /// Values in the place of defaults of the port's that this account may not have.
     pub fallbacks: Vec<Fallback>,
     /// Checks a request for combinations that cannot be run.
-    pub(super) check: fn(&Request) -> Result<()>,
+    pub(super) check: Check,
 }
 
 impl Description {
@@ -60,7 +65,7 @@ impl Description {
             defaults,
             kind: None,
             fallbacks: Vec::new(),
-            check: accept,
+            check: Arc::new(accept),
         }
     }
 

@@ -1,7 +1,10 @@
 //! The machine `host`: the Linux system that the lab runs on. A case is a fresh process of the
 //! port; this module starts it and does not read its stream.
 
-use std::{process::Command, sync::atomic::AtomicBool};
+use std::{
+    process::Command,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
@@ -127,7 +130,7 @@ impl Family for LocalHost {
         Ok((target.to_string() == HOST).then(|| Description {
             parameters: parameters.collect(),
             fallbacks: fallbacks(),
-            check: check_request,
+            check: Arc::new(check_request),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
     }

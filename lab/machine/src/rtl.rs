@@ -7,7 +7,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Mutex, atomic::AtomicBool},
+    sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
 use anyhow::{Context, Error, Result, bail};
@@ -118,7 +118,7 @@ impl Family for Cores {
         Ok(Some(Description {
             parameters: parameters.collect(),
             kind: Some(image.kind().to_owned()),
-            check: |request| Asked::new(request).map(drop),
+            check: Arc::new(|request| Asked::new(request).map(drop)),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
     }

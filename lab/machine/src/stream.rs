@@ -24,9 +24,14 @@ impl StreamBuilder {
     /// The record is longer than a frame; likewise in the other methods.
     pub fn begin(kernel: &str, request: &Request) -> Result<Self> {
         let request = &request.to_string();
-        let mut stream = Self { bytes: Vec::new(), records: 0, series: 0 };
+        let mut stream = Self::new();
         stream.send(&Record::Hello { version: wire::VERSION, kernel, release: "", request })?;
         Ok(stream)
+    }
+
+    /// A stream whose first record is still to come.
+    pub fn new() -> Self {
+        Self { bytes: Vec::new(), records: 0, series: 0 }
     }
 
     /// Appends a record.
@@ -70,6 +75,11 @@ impl StreamBuilder {
     pub fn end(mut self) -> Result<Vec<u8>> {
         self.send(&Record::End { records: self.records })?;
         Ok(self.bytes)
+    }
+
+    /// The bytes of a stream that has no last record.
+    pub fn cut(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// Ends the stream with the reason why the request is not offered, and returns its bytes.

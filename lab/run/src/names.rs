@@ -12,6 +12,10 @@ pub const GIVEN_IMAGE: &str = "given image";
 /// The fact of a case's identity with the kernel's name, as a given image reports it.
 pub const KERNEL: &str = "kernel";
 
+/// The fact of a case's identity with the chip whose core a model follows, and the model's numbers.
+/// Cases with it have modelled time.
+pub const MODEL: &str = "model";
+
 /// The attachment with the edges of the pins, as a value change dump.
 pub const CAPTURE: &str = "pins.vcd";
 

@@ -128,6 +128,8 @@ pub enum Domain {
     Instructions,
     /// Cycles of the core's clock.
     Cycles,
+    /// Time by a model of a core, from exact instructions: no chip has run.
+    Modelled,
 }
 
 impl Domain {
@@ -137,13 +139,14 @@ impl Domain {
             Self::Wall => "wall",
             Self::Instructions => "instructions",
             Self::Cycles => "cycles",
+            Self::Modelled => "modelled",
         }
     }
 
     /// The unit of durations by a clock of this domain.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Wall => Unit::Nanoseconds,
+            Self::Wall | Self::Modelled => Unit::Nanoseconds,
             Self::Instructions => Unit::Instructions,
             Self::Cycles => Unit::Cycles,
         }
@@ -198,7 +201,7 @@ mod tests {
         use Role::{Auxiliary, Control, Measured, Pin, PinAnalyser, PinAuxiliary, PinControl};
         agree(&[Measured, Control, Auxiliary, Pin, PinControl, PinAuxiliary, PinAnalyser]);
         agree(&[Unit::Nanoseconds, Unit::Instructions, Unit::Cycles, Unit::Count]);
-        agree(&[Domain::Wall, Domain::Instructions, Domain::Cycles]);
+        agree(&[Domain::Wall, Domain::Instructions, Domain::Cycles, Domain::Modelled]);
     }
 
     #[test]

@@ -169,10 +169,14 @@ pub struct Run {
     /// says for a target KERNEL@board:NAME.
     #[arg(long, value_name = "IMAGE", help_heading = OWN)]
     pub flash: Option<PathBuf>,
-    /// The board's chip, as probe-rs calls it (`probe-rs chip list`); writes the image of
-    /// NAME=IMAGE@serial:LINE into it.
+    /// Give the time of an emulated target on this chip, as stm32f405, by a model with bounds. With
+    /// --flash: the board's chip, as probe-rs calls it (`probe-rs chip list`), into which the image
+    /// of NAME=IMAGE@serial:LINE is written.
     #[arg(long, help_heading = OWN)]
     pub chip: Option<String>,
+    /// The rate of the chip's clock, as 84MHz.
+    #[arg(long, value_name = "RATE", requires = "chip", help_heading = OWN)]
+    pub clock: Option<String>,
     /// Set a parameter; several values make several cases. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,…]", help_heading = WHAT)]
     pub set: Vec<String>,

@@ -419,12 +419,23 @@ fn overrides(
     })
 }
 
+/// Returns whether `--chip` names the chip of a board, into which an image is written, and not a chip
+/// whose time is modelled.
+fn flashes(arguments: &cli::Run) -> bool {
+    let on_a_line = |target: &String| target.contains(&format!("@{}", serial::PREFIX));
+    arguments.flash.is_some()
+        || arguments.machine.is_some()
+        || arguments.target.iter().any(on_a_line)
+}
+
 /// The image to write into a board's chip, from `--flash` or a board's target, and the chip.
 ///
 /// # Errors
 /// A chip without an image, or with several.
 fn flashed<'a>(arguments: &'a cli::Run, cases: &[Case]) -> Result<Option<(PathBuf, &'a str)>> {
-    let Some(chip) = &arguments.chip else { return Ok(None) };
+    let Some(chip) = arguments.chip.as_ref().filter(|_| flashes(arguments)) else {
+        return Ok(None);
+    };
     let boards = cases.iter().filter(|case| case.target.machine.starts_with(serial::PREFIX));
     let given = boards.filter_map(|case| case.target.image.as_deref());
     let images: BTreeSet<&Path> = arguments.flash.as_deref().into_iter().chain(given).collect();
@@ -503,12 +514,17 @@ pub(super) fn set(given: Vec<(&str, Vec<String>)>, arguments: &[String]) -> Resu
 
 fn settings(arguments: &cli::Run) -> Result<Settings> {
     let number = |value: Option<u64>| value.map(|value| value.to_string());
+    let chip = arguments.chip.as_ref().map(|chip| match &arguments.clock {
+        Some(clock) => format!("{chip}:{clock}"),
+        None => chip.clone(),
+    });
     let flags = [
         ("priority", number(arguments.priority)),
         ("interval_us", number(arguments.interval)),
         ("cpu", arguments.affinity.clone()),
         ("tasks", number(arguments.tasks)),
         ("mlock", arguments.mlock.then(|| "yes".to_owned())),
+        ("chip", chip.filter(|_| !flashes(arguments))),
     ];
     let given = flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?])));
     set(given.collect(), &arguments.set)

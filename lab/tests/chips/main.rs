@@ -15,6 +15,7 @@ mod full_folder;
 mod images;
 mod interrupts;
 mod labgrid;
+mod modelled;
 mod observe;
 mod observe_events;
 mod p1;

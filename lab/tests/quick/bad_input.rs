@@ -32,7 +32,16 @@ fn the_command_line() {
         (&["run", "--target", "mine=@host"], "as mine=app.elf@cortex-m4"),
         (&["run", "--target", "a b=/bin/sh@host"], "`a b` in"),
         (&["run", "--target", "linux@host,linux=/bin/sh@host"], "two targets are called"),
-        (&["run", "--chip", "X"], "without an image"),
+        (&["run", "--chip", "X", "--machine", "serial:/dev/null"], "without an image"),
+        (
+            &["run", "switch", "--target", "tandem@cortex-m4", "--chip", "z80"],
+            "`chip=z80`: the chips with a model are stm32f401",
+        ),
+        (
+            &["run", "switch", "--target", "tandem@cortex-m3", "--chip", "stm32f405"],
+            "has a Cortex-M4, and cortex-m3 is a Cortex-M3",
+        ),
+        (&["run", "switch", "--target", "tandem@cortex-m4", "--clock", "84MHz"], "--chip"),
         (&["run", "--target", "@"], "as linux@host"),
         (&["run", "--target", ""], "as linux@host"),
         (&["run", "--frob"], "'--frob'"),

@@ -44,6 +44,7 @@ pub struct Info {
 const NO_REGISTERS: c_int = 0;
 const ADD: c_int = 0;
 const WRITES: c_int = 2;
+const READS_AND_WRITES: c_int = 3;
 
 unsafe extern "C" {
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: OnBlock);
@@ -195,6 +196,16 @@ impl Instruction<'_> {
         // SAFETY: the instruction is in translation; `data` is a number, not a pointer that is
         // followed.
         unsafe { qemu_plugin_register_vcpu_mem_cb(self.0, callback, NO_REGISTERS, WRITES, data) }
+    }
+
+    /// Registers `callback(data)` for each load and store of memory by the instruction; it runs after
+    /// the access. QEMU does not call it for loads of devices.
+    pub fn on_access(self, callback: OnAccess, data: usize) {
+        let data = ptr::without_provenance_mut(data);
+        // SAFETY: as above.
+        unsafe {
+            qemu_plugin_register_vcpu_mem_cb(self.0, callback, NO_REGISTERS, READS_AND_WRITES, data)
+        }
     }
 }
 

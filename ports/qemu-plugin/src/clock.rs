@@ -78,6 +78,11 @@ pub fn executed() -> u64 {
     EXECUTED.load(Relaxed)
 }
 
+/// Returns the number of executed instructions that may have put the processor to sleep.
+pub fn sleeps() -> u64 {
+    SLEEPS.load(Relaxed)
+}
+
 /// Makes QEMU count the executions of this instruction.
 pub fn count(instruction: Instruction) {
     instruction.count(&EXECUTED);

@@ -19,10 +19,13 @@
 //! With `observe=FILE`, the plugin is an observer of an unmodified image instead: it writes no
 //! waveform but events (module `observe`).
 //!
+//! With `cycles=FILE`, it gives the cycles of a Cortex-M by the model of its core (module `cycles`).
+//!
 //! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.
 
 mod api;
 mod clock;
+mod cycles;
 mod emulator;
 mod exceptions;
 mod observe;
@@ -99,6 +102,15 @@ pub unsafe extern "C" fn qemu_plugin_install(
             Ok(()) => 0,
             Err(error) => {
                 eprintln!("chronoscope's observer: {error}");
+                1
+            }
+        };
+    }
+    if cycles::is_asked(&arguments) {
+        return match cycles::install(id, info, &arguments) {
+            Ok(()) => 0,
+            Err(error) => {
+                eprintln!("chronoscope's cycles: {error}");
                 1
             }
         };

@@ -231,7 +231,8 @@ pub fn expand(
             .flat_map(|chosen| {
                 values.iter().map(|value| {
                     let mut chosen = chosen.clone();
-                    let is_extra = matches!(parameter.values, Values::Extra(_));
+                    let is_extra = matches!(parameter.values, Values::Extra(_))
+                        || parameter.default.is_empty();
                     if !is_extra || value != parameter.default {
                         chosen.push((parameter.name.to_owned(), value.clone()));
                     }

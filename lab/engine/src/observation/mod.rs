@@ -23,7 +23,7 @@ use chronoscope_machine::Recording;
 use chronoscope_run::{
     CaseResult, Clock, Cycles, Domain, EvidenceResult, FigureResult, Published, Role, SeriesResult,
     Status, Unit, Verdict, judge::Unjudged, names::CAPTURE, names::GIVEN_IMAGE, names::KERNEL,
-    names::RUNS,
+    names::MODEL, names::RUNS,
 };
 use chronoscope_statistics::slope;
 use chronoscope_units::{OneLine, Text, printable};
@@ -284,7 +284,8 @@ impl Observation {
         if clock.hertz == 0 {
             bail!("the target's clock does not tick");
         }
-        let domain = Domain::from(clock.domain);
+        let is_modelled = self.identity.contains_key(MODEL);
+        let domain = if is_modelled { Domain::Modelled } else { clock.domain.into() };
         if let Some(known) =
             self.clock.as_ref().filter(|known| known.domain != domain || known.hertz != clock.hertz)
         {
@@ -306,8 +307,8 @@ impl Observation {
     /// The length of a tick in the unit of the reported values, and that unit.
     fn tick(&self) -> (f64, Unit) {
         match &self.clock {
-            Some(Clock { domain: Domain::Wall, hertz, .. }) => {
-                (1e9 / *hertz as f64, Domain::Wall.unit())
+            Some(Clock { domain: domain @ (Domain::Wall | Domain::Modelled), hertz, .. }) => {
+                (1e9 / *hertz as f64, domain.unit())
             }
             Some(clock) => (1.0, clock.domain.unit()),
             None => (1.0, Unit::Instructions),

@@ -4,10 +4,15 @@
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
 pub(super) mod chip;
+mod modelled;
 mod operations;
 mod smallest;
 
-use std::{path::PathBuf, sync::atomic::AtomicBool};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use anyhow::{Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values, experiments};
@@ -22,10 +27,12 @@ use super::{
     images::{Image, Images, Variant},
     processes::{self, ASID},
     scratch,
+    stream::StreamBuilder,
 };
 use chronoscope_child::{self as child, Folder, Limit};
-use chronoscope_chips::Chip;
+use chronoscope_chips::{Chip, Table};
 use chronoscope_run::{Target, names::CAPTURE};
+use modelled::Modelled;
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
 static TRACE: Parameter = Parameter {
@@ -44,9 +51,13 @@ fn split(request: &Request) -> Result<(Variant, Request)> {
     let asks = |parameter: &Parameter| request.has(parameter.name, "yes");
     let (asks_for_processes, rest) = processes::split(request)?;
     let rest = rest.without(TRACE.name).without(PINS.name);
+    let is_modelled = request.get(modelled::CHIP.name).is_some_and(|chip| !chip.is_empty());
     let variant = match (asks(&TRACE), asks(&PINS), asks_for_processes) {
         (true, true, _) => {
             bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
+        }
+        (true, ..) | (_, true, _) | (.., true) if is_modelled => {
+            bail!("`chip=` measures the plain image: leave out trace=, pins= and processes")
         }
         (true, _, true) | (_, true, true) => {
             bail!("processes have no image with `trace=yes` or `pins=yes`: leave them out")
@@ -172,16 +183,24 @@ pub(super) struct Chips(Agreements);
 
 impl Family for Chips {
     fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
-        let Some((_, image)) = look_up(images, target)? else { return Ok(None) };
+        let Some((chip, image)) = look_up(images, target)? else { return Ok(None) };
         let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
+        let has_model = Table::read().parts.iter().any(|part| part.runs.contains(&chip.core));
+        let model = has_model.then_some(&modelled::CHIP);
         let parameters = own
             .into_iter()
             .filter(|(variant, _)| image.has(*variant))
-            .map(|(_, parameter)| (parameter, parameter.default.to_owned()));
+            .map(|(_, parameter)| parameter)
+            .chain(model)
+            .map(|parameter| (parameter, parameter.default.to_owned()));
+        let emulated = chip.clone();
         Ok(Some(Description {
             parameters: parameters.collect(),
             kind: Some(image.kind().to_owned()),
-            check: |request| split(request).map(drop),
+            check: Arc::new(move |request| {
+                Modelled::split(request, &emulated)?;
+                split(request).map(drop)
+            }),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
     }
@@ -214,16 +233,23 @@ impl Machine for Qemu<'_> {
     }
 
     fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        let (variant, request) = self.split(request)?;
+        let (modelled, request) = Modelled::split(request, self.chip)?;
+        let (variant, request) = self.split(&request)?;
         // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
         if !builder::is_installed(self.chip.program()) {
             return Err(self.missing());
         }
-        if variant == Variant::Pins && of_the_lab(&request).is_none() {
+        let is_of_the_lab = of_the_lab(&request).is_some();
+        if (variant == Variant::Pins || modelled.is_some()) && !is_of_the_lab {
             plugin(self.images)?;
         }
-        Ok(self.image.provenance())
+        let mut provenance = self.image.provenance();
+        if let Some(modelled) = modelled.filter(|_| !is_of_the_lab) {
+            provenance.identity.extend([modelled.identity()]);
+            provenance.remark = modelled.remark();
+        }
+        Ok(provenance)
     }
 
     fn run(
@@ -231,8 +257,15 @@ impl Machine for Qemu<'_> {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (variant, request) = self.split(start.request)?;
+        let (modelled, request) = Modelled::split(start.request, self.chip)?;
+        let (variant, request) = self.split(&request)?;
         if let Some(run) = of_the_lab(&request) {
+            if modelled.is_some() {
+                let why = format!("`{}` has no time of a chip", request.experiment());
+                let stream = StreamBuilder::begin(self.image.kernel(), &request)?;
+                sink(&stream.refuse(&why)?)?;
+                return Ok(Recording::new());
+            }
             run(self, &Start { request: &request, ..*start }, sink)?;
             return Ok(Recording::new());
         }
@@ -243,14 +276,21 @@ impl Machine for Qemu<'_> {
         let folder = scratch::folder()?;
         let limit = start.limit;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
+        let model = modelled.as_ref().map(|model| self.model(model, &folder)).transpose()?;
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = chip::command(self.chip);
             qemu.arg("-semihosting-config").arg(semihosting(&request));
-            qemu.args(analyser.iter().flatten()).arg("-kernel").arg(&image);
+            qemu.args(analyser.iter().chain(&model).flatten()).arg("-kernel").arg(&image);
             let start = |limit, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
                 child::run(&mut qemu, self.chip.program(), limit, start.stop, sink)
             };
-            self.image.run(limit, start, sink)
+            let Some(modelled) = &modelled else { return self.image.run(limit, start, sink) };
+            let mut stream = Vec::new();
+            self.image.run(limit, start, &mut |bytes| {
+                stream.extend_from_slice(bytes);
+                Ok(())
+            })?;
+            sink(&modelled.translate(&stream, &fs::read(folder.path(modelled::FILE))?)?)
         };
         self.agreements
             .run(&image, &what, once, sink)
@@ -295,6 +335,13 @@ impl Qemu<'_> {
         let Chip { name, pins, .. } = self.chip;
         let pins = pins.as_deref().unwrap_or_default();
         Ok(["-plugin".to_owned(), format!("{plugin},out={file},scope={name},{pins}")])
+    }
+
+    /// QEMU's options for the model of a chip, which writes a file of the folder.
+    fn model(&self, modelled: &Modelled, folder: &Folder) -> Result<[String; 2]> {
+        let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
+        let (plugin, file) = (quoted(plugin(self.images)?), quoted(folder.path(modelled::FILE)));
+        Ok(["-plugin".to_owned(), format!("{plugin},cycles={file},{}", modelled.options())])
     }
 
     /// The error of a QEMU that is not there.

@@ -169,7 +169,7 @@ impl Family for Guests {
         Ok(Some(Description {
             parameters: port.chain([(&MODE, MODE.default.to_owned())]).collect(),
             kind: source.given.map(|_| given::KIND.to_owned()),
-            check: host::check_request,
+            check: Arc::new(host::check_request),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoscope_run::{Answering, CaseResult, Run, answer::Pick};
+use chronoscope_run::{Answering, CaseResult, Domain, Run, answer::Pick};
 use chronoscope_suite::spec::{Decides, Figure, MEDIAN};
 
 use super::{
@@ -63,6 +63,8 @@ pub struct Cell {
     pub value: f64,
     /// The worst beside a usual figure, or the usual figure beside the worst.
     pub beside: Option<f64>,
+    /// The bounds of a model between which every sample is; `None` for other figures.
+    pub bounds: Option<(f64, f64)>,
 }
 
 /// The place of a cell among those that it is compared with.
@@ -76,6 +78,8 @@ pub enum Place {
     Behind,
     /// Nothing to compare with.
     Alone,
+    /// The bounds of a model do not decide.
+    Open,
 }
 
 impl Row {
@@ -85,7 +89,7 @@ impl Row {
     }
 
     /// The other ranked columns that a column is compared with.
-    fn rivals<'a>(&'a self, columns: &'a [Column], own: usize) -> impl Iterator<Item = f64> + 'a {
+    fn rivals<'a>(&'a self, columns: &'a [Column], own: usize) -> impl Iterator<Item = Cell> + 'a {
         let is_rival = move |(index, column): &(usize, &Column)| {
             *index != own
                 && !column.floor
@@ -93,18 +97,22 @@ impl Row {
                 && (!self.by_kind || column.kind == columns[own].kind)
         };
         let rivals = columns.iter().enumerate().filter(is_rival);
-        rivals.filter_map(|(index, _)| self.value(index))
+        rivals.filter_map(|(index, _)| self.cells[index])
     }
 
     /// The least value of a column and its rivals.
     pub fn best(&self, columns: &[Column], own: usize) -> Option<f64> {
         let own_value = self.value(own).filter(|_| !columns[own].floor);
-        own_value.into_iter().chain(self.rivals(columns, own)).reduce(f64::min)
+        let rivals = self.rivals(columns, own).map(|cell| cell.value);
+        own_value.into_iter().chain(rivals).reduce(f64::min)
     }
 
     /// The place of a column's cell.
     pub fn place(&self, columns: &[Column], own: usize) -> Place {
-        let rival = self.rivals(columns, own).reduce(f64::min);
+        if let Some(bounds) = self.cells[own].and_then(|cell| cell.bounds) {
+            return self.place_within(bounds, columns, own);
+        }
+        let rival = self.rivals(columns, own).map(|cell| cell.value).reduce(f64::min);
         match self.value(own).filter(|_| !columns[own].floor).zip(rival) {
             None => Place::Alone,
             Some((value, rival)) if !is_best(value, rival) => Place::Behind,
@@ -112,6 +120,29 @@ impl Row {
             Some(_) => Place::Best,
         }
     }
+
+    /// The place of a cell with bounds: decided only where they are disjoint from the others'.
+    fn place_within(&self, (low, high): (f64, f64), columns: &[Column], own: usize) -> Place {
+        let rivals: Vec<(f64, f64)> =
+            self.rivals(columns, own).filter_map(|cell| cell.bounds).collect();
+        match () {
+            () if rivals.is_empty() || columns[own].floor => Place::Alone,
+            () if rivals.iter().all(|(least, _)| high < *least) => Place::Best,
+            () if rivals.iter().any(|(_, most)| *most < low) => Place::Behind,
+            () => Place::Open,
+        }
+    }
+}
+
+/// The bounds of a model around a case's first series; `None` for a case that ran.
+fn bounds(case: &CaseResult) -> Option<(f64, f64)> {
+    case.clock.as_ref().filter(|clock| clock.domain == Domain::Modelled)?;
+    let name = &rule::usual(case).next()?.name;
+    let find = |words: &str| {
+        let bound = format!("{name}, {words}");
+        case.series.iter().find(|series| *series.name == *bound)
+    };
+    Some((find("at least")?.summary.min?, find("at most")?.summary.max?))
 }
 
 /// Returns whether a value is as good as the best.
@@ -246,17 +277,20 @@ impl Cells {
     /// The cells of a row; `None` if fewer than two kernels have one, or their clocks differ.
     fn new(asked: Asked, run: &Run, rules: &Answering) -> Option<Self> {
         let mut values: Vec<(String, String, Cell)> = Vec::new();
-        let mut unit: Option<String> = None;
+        let mut unit: Option<(String, bool)> = None;
         let here =
             |case: &&CaseResult| rules.machine.is_empty() || machine(case) == &*rules.machine;
         for case in rule::cases(&asked.pick, run).filter(here) {
             let Some(kind) = kind(case) else { continue };
             let Some((span, beside)) = asked.cell(case) else { continue };
-            if *unit.get_or_insert_with(|| span.unit.clone()) != span.unit {
+            // Time by a model and time by a clock have one unit.
+            let own = (span.unit.clone(), bounds(case).is_some());
+            if *unit.get_or_insert_with(|| own.clone()) != own {
                 return None;
             }
             let beside = beside.filter(|beside| beside.unit == span.unit);
-            let cell = Cell { value: span.number(), beside: beside.as_ref().map(Span::number) };
+            let beside = beside.as_ref().map(Span::number);
+            let cell = Cell { value: span.number(), beside, bounds: bounds(case) };
             let kernel = kernel(case).to_owned();
             if !values.iter().any(|(own, of, _)| (own, of) == (&kernel, &kind)) {
                 values.push((kernel, kind, cell));
@@ -264,7 +298,7 @@ impl Cells {
         }
         let first = values.first()?.0.clone();
         let several = values.iter().any(|(kernel, ..)| *kernel != first);
-        several.then(|| Self { asked, unit: unit.unwrap_or_default(), values })
+        several.then(|| Self { asked, unit: unit.unwrap_or_default().0, values })
     }
 
     /// The row: a value without a kind stands in all columns of its kernel, or in the first if it
@@ -443,6 +477,29 @@ mod tests {
         let row = &ranking.rows[0];
         assert_eq!(row.decides, Decides::Worst);
         assert_eq!(row.place(&ranking.columns, 1), Place::Best, "{:?}", row.cells);
-        assert_eq!(row.cells[0], Some(Cell { value: 900.0, beside: Some(20.0) }));
+        assert_eq!(row.cells[0], Some(Cell { value: 900.0, beside: Some(20.0), bounds: None }));
+    }
+
+    #[test]
+    fn bounds_of_a_model_decide_only_where_they_are_apart() {
+        let place = |quick: (f64, f64), sure: (f64, f64)| {
+            let mut run = run();
+            run.cases = vec![case("quick", "thread", "2", 20.0), case("sure", "thread", "2", 40.0)];
+            for (case, (least, most)) in run.cases.iter_mut().zip([quick, sure]) {
+                case.clock.as_mut().unwrap().domain = Domain::Modelled;
+                let name = case.series[0].name.clone();
+                for (words, value) in [("at least", least), ("at most", most)] {
+                    let mut bound = case.series[0].clone();
+                    bound.name = format!("{name}, {words}").into();
+                    bound.role = chronoscope_run::Role::Auxiliary;
+                    (bound.summary.min, bound.summary.max) = (Some(value), Some(value));
+                    case.series.push(bound);
+                }
+            }
+            let ranking = Ranking::from_run(&run, &Answering::default()).unwrap();
+            [0, 1].map(|column| ranking.rows[0].place(&ranking.columns, column))
+        };
+        assert_eq!(place((15.0, 25.0), (30.0, 50.0)), [Place::Best, Place::Behind]);
+        assert_eq!(place((15.0, 35.0), (30.0, 50.0)), [Place::Open, Place::Open]);
     }
 }

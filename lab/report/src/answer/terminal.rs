@@ -438,7 +438,7 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
             let sign = match row.place(&ranking.columns, index) {
                 Place::Best => "● ",
                 Place::Equal => "= ",
-                Place::Behind | Place::Alone => "",
+                Place::Behind | Place::Alone | Place::Open => "",
             };
             let value = format!("{sign}{}", amount_of(cell.value, &row.unit));
             let beside = cell.beside.filter(|_| paired).map(|value| amount_of(value, &row.unit));
@@ -506,7 +506,7 @@ fn cell_style(row: &Row, columns: &[Column], index: usize) -> Style {
             Some((value, best)) if value > 2.0 * best => Style::Contrast,
             _ => Style::Plain,
         },
-        Place::Equal | Place::Alone => Style::Plain,
+        Place::Equal | Place::Alone | Place::Open => Style::Plain,
     }
 }
 

@@ -82,6 +82,10 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     let has = |domain| {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
+    if has(Domain::Modelled) {
+        let head = "Exact paths, modelled cycles";
+        return Some(Verdict::good(head, "a repeat gives the same; the bounds: report --full"));
+    }
     let what = match (has(Domain::Instructions), has(Domain::Cycles)) {
         (true, true) => "instructions, emulated, and cycles, simulated",
         (true, false) => "instructions, emulated",

@@ -569,7 +569,7 @@ fn ratio(row: &Row, columns: &[Column], index: usize) -> Markup {
     let class = match (place, ratio) {
         _ if floor => "c none floor",
         (Place::Best | Place::Equal, _) => "c best",
-        (Place::Alone, _) | (_, None) => "c none",
+        (Place::Alone | Place::Open, _) | (_, None) => "c none",
         (_, Some(ratio)) if ratio > FULL => "c far",
         (_, Some(_)) => "c",
     };

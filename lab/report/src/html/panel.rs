@@ -185,6 +185,7 @@ impl<'a> Panel<'a> {
 fn clock(domain: Option<Domain>) -> String {
     match domain {
         None => "counted, not timed".to_owned(),
+        Some(Domain::Modelled) => "time by a model of the core, not of a chip".to_owned(),
         Some(Domain::Instructions) => "instructions of an emulator, not time".to_owned(),
         Some(domain) => format!("{domain} clock"),
     }

@@ -97,7 +97,7 @@ pub fn is_watched(address: u64) -> bool {
 pub struct About {
     pub in_handler: bool,
     /// The block begins at an address of the vector table.
-    is_vector: bool,
+    pub is_vector: bool,
 }
 
 impl About {

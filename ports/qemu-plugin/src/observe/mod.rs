@@ -19,9 +19,9 @@ use std::{
     },
 };
 
-pub use self::settings::is_asked;
+pub use self::{arm::About, settings::is_asked};
 use self::{
-    arm::{About, Arm},
+    arm::Arm,
     events::{Events, Reason, exit, kind},
     riscv::{Entered, Riscv},
     settings::Settings,
@@ -116,7 +116,7 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
 }
 
 /// Returns the guest's processor and clock. The guest must run.
-fn start(emulator: Emulator) -> (Processor, Clock) {
+pub fn start(emulator: Emulator) -> (Processor, Clock) {
     if !emulator.counts_instructions() {
         give_up("QEMU must run with -icount shift=0,sleep=off");
     }

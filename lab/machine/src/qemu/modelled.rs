@@ -1,0 +1,393 @@
+//! Time on a named chip: the cycles that a model of its core gives to the executed instructions
+//! (`docs/cycles.md`), in the place of a count of instructions.
+//!
+//! QEMU's plugin writes the sums of cycles at each read of a device, the clock's among them. The
+//! image's stream has each sample as two times of its clock. This module finds the reads with these
+//! times, so a sample's cycles are those between its two marks: the image is not changed.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+use chronoscope_chips::{Chip, Part, Table};
+use chronoscope_suite::{
+    Parameter, Values,
+    wire::{self, Clock, Domain, Record, Role, Sample, Series, Unit},
+};
+use chronoscope_units::parse_hertz;
+
+use crate::{Request, stream::StreamBuilder};
+
+/// The parameter that names the chip.
+pub(super) static CHIP: Parameter = Parameter {
+    name: "chip",
+    unit: "",
+    default: "",
+    values: Values::Text("a chip's name, as stm32f405, or with its clock, as stm32f405:84MHz"),
+    help: "time in µs of this chip, by the cycles that a model of its core gives, with bounds; at its highest clock unless one is given",
+};
+
+/// The name of the plugin's file.
+pub(super) const FILE: &str = "cycles";
+
+/// The words of a record of the plugin's.
+const WORDS: usize = 12;
+
+/// A chip at a rate of its clock.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Modelled {
+    part: Part,
+    hertz: u64,
+}
+
+impl Modelled {
+    /// The chip that a request names, which must have the core of the emulated one, and the rest of
+    /// the request; no chip if it names none.
+    ///
+    /// # Errors
+    /// There is no such chip, its core is another one, or its clock is too fast.
+    pub(super) fn split(request: &Request, chip: &Chip) -> Result<(Option<Self>, Request)> {
+        let rest = request.without(CHIP.name);
+        let Some(text) = request.get(CHIP.name).filter(|text| !text.is_empty()) else {
+            return Ok((None, rest));
+        };
+        let (name, clock) =
+            text.split_once(':').map_or((text, None), |(name, clock)| (name, Some(clock)));
+        let table = Table::read();
+        let Some(part) = table.parts.into_iter().find(|part| part.name == name) else {
+            let names: Vec<String> =
+                Table::read().parts.into_iter().map(|part| part.name).collect();
+            bail!("`chip={name}`: the chips with a model are {}", names.join(", "));
+        };
+        if !part.runs.contains(&chip.core) {
+            bail!(
+                "`chip={name}` has a {}, and {} is a {}: choose a target with the chip's core",
+                part.core,
+                chip.name,
+                chip.core
+            );
+        }
+        let hertz = match clock {
+            Some(clock) => parse_hertz(clock).with_context(|| format!("`chip={text}`"))?,
+            None => part.hertz,
+        };
+        if !(1_000_000..=part.hertz).contains(&hertz) {
+            let most = part.hertz / 1_000_000;
+            bail!("`chip={text}`: {name} runs at 1MHz to {most}MHz");
+        }
+        Ok((Some(Self { part, hertz }), rest))
+    }
+
+    /// The plugin's options, but for the file.
+    pub(super) fn options(&self) -> String {
+        let Part { core, flash, .. } = &self.part;
+        format!(
+            "core={core},origin={:#x},kib={},waits={},line={},lines={},data={}",
+            flash.origin,
+            flash.kib,
+            self.part.wait_states(self.hertz),
+            flash.line.trailing_zeros(),
+            flash.instruction_lines,
+            flash.data_lines,
+        )
+    }
+
+    /// How to read the figures.
+    pub(super) fn remark(&self) -> String {
+        let waits = self.part.wait_states(self.hertz);
+        let unvalidated = if self.part.is_validated && waits == 0 {
+            "the core was compared with published measurements of chips"
+        } else if self.part.is_validated {
+            "the core was compared with published measurements of chips, its flash was not"
+        } else {
+            "unvalidated: compared with no chip"
+        };
+        format!(
+            "time by a model of {} ({}) at {} MHz with {waits} wait states; {unvalidated}; `at \
+             least` and `at most` are its bounds",
+            self.part.name,
+            self.part.core,
+            self.hertz as f64 / 1e6
+        )
+    }
+
+    /// The chip and the numbers of its model, as a fact of a case's identity.
+    pub(super) fn identity(&self) -> (String, String) {
+        (chronoscope_run::names::MODEL.to_owned(), format!("{} {}", self.part.name, self.options()))
+    }
+
+    /// Translates an image's stream into cycles of the chip. A measured series gets two more with its
+    /// bounds; an auxiliary series whose samples are not between two reads of the clock is left out.
+    /// The result is of the size of the stream.
+    ///
+    /// # Errors
+    /// The stream or the plugin's file is damaged.
+    pub(super) fn translate(&self, stream: &[u8], file: &[u8]) -> Result<Vec<u8>> {
+        let reads = Reads::new(file)?;
+        let frames = frames(stream)?;
+        let mut built = StreamBuilder::new();
+        let mut frames = frames.into_iter().peekable();
+        while let Some(mut frame) = frames.next() {
+            let Ok(record) = wire::decode(&mut frame) else { bail!("the stream is damaged") };
+            match record {
+                Record::Clock(_) => {
+                    let (domain, hertz) = (Domain::Cycles, self.hertz);
+                    built.send(&Record::Clock(Clock { domain, hertz, resolution: 1 }))?;
+                }
+                Record::Series(series) => {
+                    let mut samples = Vec::new();
+                    while let Some(next) = frames.peek() {
+                        let mut next = next.clone();
+                        let Ok(Record::Samples(block)) = wire::decode(&mut next) else { break };
+                        samples.extend(block.block);
+                        frames.next();
+                    }
+                    if let Err(why) = reads.series(&mut built, series, &samples)? {
+                        if series.role != Role::Auxiliary {
+                            return built
+                                .refuse(&format!("`{}` in modelled time: {why}", series.name));
+                        }
+                        built
+                            .send(&Record::Log(&format!("`{}` is left out: {why}", series.name)))?;
+                    }
+                }
+                Record::End { .. } => return built.end(),
+                other => built.send(&other)?,
+            }
+        }
+        Ok(built.cut())
+    }
+}
+
+/// The frames of a stream, without their ends.
+fn frames(stream: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let mut frames: Vec<Vec<u8>> = stream.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
+    if frames.pop().is_some_and(|rest| !rest.is_empty()) {
+        bail!("the stream was cut short");
+    }
+    Ok(frames)
+}
+
+/// A read of the clock: the number of instructions that may have slept, and the cycles before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Read {
+    sleeps: u64,
+    least: u64,
+    estimate_halves: u64,
+    most: u64,
+}
+
+/// The cycles of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cycles {
+    least: u64,
+    estimate: u64,
+    most: u64,
+}
+
+/// The reads by their times.
+struct Reads {
+    times: Vec<u64>,
+    by_time: HashMap<u64, Read>,
+}
+
+/// Why a series has no cycles.
+type Why = &'static str;
+
+impl Reads {
+    fn new(file: &[u8]) -> Result<Self> {
+        let (records, rest) = file.as_chunks::<{ 8 * WORDS }>();
+        if !rest.is_empty() {
+            bail!("the file of cycles is damaged: it has {} bytes", file.len());
+        }
+        let mut reads = Self { times: Vec::new(), by_time: HashMap::new() };
+        for record in records {
+            let (words, _) = record.as_chunks::<8>();
+            let word = |index: usize| u64::from_le_bytes(words[index]);
+            let read =
+                Read { sleeps: word(1), least: word(3), estimate_halves: word(4), most: word(5) };
+            reads.times.push(word(0));
+            reads.by_time.insert(word(0), read);
+        }
+        Ok(reads)
+    }
+
+    /// Appends a series in cycles, and its bounds; the inner error is the reason why it has none.
+    fn series(
+        &self,
+        built: &mut StreamBuilder,
+        series: Series<'_>,
+        samples: &[Sample],
+    ) -> Result<Result<(), Why>> {
+        if series.unit != Unit::Ticks {
+            built.series(series, samples.iter().copied())?;
+            return Ok(Ok(()));
+        }
+        let cycles = match self.cycles(&series, samples) {
+            Ok(cycles) => cycles,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut send = |series: Series<'_>, of: fn(&Cycles) -> u64| {
+            let each = samples.iter().zip(&cycles);
+            built.series(
+                series,
+                each.map(|(sample, cycles)| Sample { value: of(cycles), ..*sample }),
+            )
+        };
+        send(Series { nominal: 0, pin: None, ..series }, |cycles| cycles.estimate)?;
+        if series.role == Role::Measured {
+            for (words, of) in [
+                ("at least", (|cycles| cycles.least) as fn(&Cycles) -> u64),
+                ("at most", |cycles| cycles.most),
+            ] {
+                let name = format!("{}, {words}", series.name);
+                let bound = Series { role: Role::Auxiliary, name: &name, x: None, ..series };
+                send(Series { nominal: 0, pin: None, ..bound }, of)?;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// The cycles of a series' samples. Where the same times fit at several places, which happens
+    /// between equal rounds, the bounds are the widest of all places.
+    fn cycles(&self, series: &Series<'_>, samples: &[Sample]) -> Result<Vec<Cycles>, Why> {
+        let mut start = 0_i64;
+        let spans: Vec<(i64, i64)> = samples
+            .iter()
+            .map(|sample| {
+                start += sample.gap;
+                (start, start + (sample.value + series.nominal).cast_signed())
+            })
+            .collect();
+        let mut found: Option<Vec<Cycles>> = None;
+        let mut slept = false;
+        for origin in &self.times {
+            let read = |offset: i64| self.by_time.get(&origin.wrapping_add_signed(offset));
+            // Between equal rounds, a wrong place is found out by its last sample.
+            if spans.last().is_none_or(|(_, end)| read(*end).is_none()) {
+                continue;
+            }
+            let pairs: Option<Vec<(&Read, &Read)>> =
+                spans.iter().map(|(start, end)| read(*start).zip(read(*end))).collect();
+            let Some(pairs) = pairs else { continue };
+            slept |= pairs.iter().any(|(start, end)| start.sleeps != end.sleeps);
+            let cycles = pairs.iter().map(|(start, end)| Cycles {
+                least: end.least - start.least,
+                estimate: (end.estimate_halves - start.estimate_halves).div_ceil(2),
+                most: end.most - start.most,
+            });
+            found = Some(match found {
+                None => cycles.collect(),
+                Some(known) => known
+                    .into_iter()
+                    .zip(cycles)
+                    .map(|(known, other)| Cycles {
+                        least: known.least.min(other.least),
+                        estimate: other.estimate,
+                        most: known.most.max(other.most),
+                    })
+                    .collect(),
+            });
+        }
+        match found {
+            Some(_) if slept => Err("the processor sleeps within its samples"),
+            Some(cycles) => Ok(cycles),
+            None => Err("its samples do not begin and end at reads of the clock"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::request;
+
+    fn chip(name: &str) -> Chip {
+        Table::read().chips.into_iter().find(|chip| chip.name == name).unwrap()
+    }
+
+    fn split(text: &str, on: &str) -> Result<(Option<Modelled>, Request)> {
+        Modelled::split(&request(text), &chip(on))
+    }
+
+    #[test]
+    fn a_chip_is_named_with_its_clock_or_refused_in_one_line() {
+        let (modelled, rest) = split("switch tasks=2 chip=stm32f405:84MHz", "cortex-m4").unwrap();
+        assert_eq!(rest, request("switch tasks=2"));
+        let modelled = modelled.unwrap();
+        assert!(modelled.options().contains("core=Cortex-M4,"), "{}", modelled.options());
+        assert!(modelled.options().contains(",waits=2,"), "{}", modelled.options());
+        assert_eq!(
+            split("switch tasks=2", "cortex-m4").unwrap(),
+            (None, request("switch tasks=2"))
+        );
+        for (text, on, why) in [
+            ("switch chip=z80", "cortex-m4", "the chips with a model are stm32f401"),
+            ("switch chip=stm32f405", "cortex-m3", "has a Cortex-M4, and cortex-m3 is a Cortex-M3"),
+            ("switch chip=stm32f405:169MHz", "cortex-m4", "1MHz to 168MHz"),
+            ("switch chip=stm32f405:fast", "cortex-m4", "chip=stm32f405:fast"),
+        ] {
+            let error = format!("{:#}", split(text, on).unwrap_err());
+            assert!(error.contains(why) && !error.contains('\n'), "{error}");
+        }
+    }
+
+    /// A file of reads: time, sleeps, least, twice the estimate, greatest.
+    fn reads(rows: &[[u64; 5]]) -> Reads {
+        let mut file = Vec::new();
+        for [time, sleeps, least, estimate, most] in rows {
+            let mut words = [0; WORDS];
+            words[..6].copy_from_slice(&[*time, *sleeps, 0, *least, *estimate, *most]);
+            words.iter().for_each(|word| file.extend_from_slice(&word.to_le_bytes()));
+        }
+        Reads::new(&file).unwrap()
+    }
+
+    fn sample(gap: i64, value: u64) -> Sample {
+        Sample { gap, value }
+    }
+
+    #[test]
+    fn a_sample_has_the_cycles_between_its_two_reads() {
+        let reads = reads(&[
+            [100, 0, 10, 20, 10],
+            [140, 0, 60, 130, 80],
+            [150, 0, 70, 150, 95],
+            [200, 0, 190, 400, 260],
+        ]);
+        let series = Series::measured("switch");
+        let cycles = reads.cycles(&series, &[sample(0, 40), sample(50, 50)]).unwrap();
+        let expected = [
+            Cycles { least: 50, estimate: 55, most: 70 },
+            Cycles { least: 120, estimate: 125, most: 165 },
+        ];
+        assert_eq!(cycles, expected);
+        let short = Series { nominal: 30, ..series };
+        assert_eq!(reads.cycles(&short, &[sample(0, 10)]).unwrap(), expected[..1]);
+        assert!(
+            reads.cycles(&series, &[sample(0, 41)]).unwrap_err().contains("reads of the clock")
+        );
+    }
+
+    #[test]
+    fn where_times_fit_twice_the_bounds_are_the_widest() {
+        let reads = reads(&[[0, 0, 0, 0, 0], [10, 0, 12, 30, 20], [20, 0, 26, 58, 38]]);
+        let cycles = reads.cycles(&Series::measured("yield"), &[sample(0, 10)]).unwrap();
+        assert_eq!(cycles, [Cycles { least: 12, estimate: 14, most: 20 }]);
+    }
+
+    #[test]
+    fn sleep_has_no_cycles() {
+        let reads = reads(&[[0, 0, 0, 0, 0], [10, 1, 12, 30, 20]]);
+        let why = reads.cycles(&Series::measured("delay"), &[sample(0, 10)]).unwrap_err();
+        assert!(why.contains("sleeps"), "{why}");
+    }
+
+    #[test]
+    fn a_damaged_file_or_stream_is_refused() {
+        assert!(Reads::new(&[0; 95]).is_err());
+        let (modelled, _) = split("switch chip=stm32f405", "cortex-m4").unwrap();
+        let modelled = modelled.unwrap();
+        assert!(modelled.translate(&[1, 2, 3], &[]).is_err());
+        assert!(modelled.translate(&[1, 2, 3, 0], &[]).is_err());
+    }
+}

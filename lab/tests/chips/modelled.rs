@@ -1,0 +1,81 @@
+//! Time on a named chip (`docs/cycles.md`).
+
+use serde_json::Value;
+
+use crate::common::{cases, chronoscope, gives_the_same_bytes_twice};
+
+/// The median of the measured series and of its bounds, in ns.
+fn bounds(case: &Value) -> [f64; 3] {
+    let series = case["series"].as_array().unwrap();
+    let measured = series.iter().find(|series| series["role"] == "measured").unwrap();
+    let name = measured["name"].as_str().unwrap();
+    [", at least", "", ", at most"].map(|words| {
+        let name = format!("{name}{words}");
+        let found = series.iter().find(|series| series["name"] == *name);
+        found.unwrap_or_else(|| panic!("no {name} in {case:#}"))["p50"].as_f64().unwrap()
+    })
+}
+
+/// Another program has computed these cycles without wait states, from traces of the same kernels.
+/// Builds of a kernel differ by up to 3 %.
+#[test]
+fn cycles_are_within_the_bounds_of_an_independent_program() {
+    let known = [
+        ("switch", "tandem@cortex-m4", [198.0, 214.0, 248.0]),
+        ("switch", "freertos@cortex-m4", [924.0, 1037.0, 1295.0]),
+        ("switch", "embassy@cortex-m4", [298.0, 316.0, 395.0]),
+        ("wakeup", "freertos@cortex-m4", [360.0, 385.0, 492.0]),
+        ("wakeup", "embassy@cortex-m4", [206.0, 215.0, 272.0]),
+    ];
+    let targets = "tandem@cortex-m4,freertos@cortex-m4,embassy@cortex-m4";
+    let chip = ["--chip", "stm32f405", "--clock", "10MHz", "--repeat", "1"];
+    let all = cases(&[&["switch", "wakeup", "--target", targets], &chip[..]].concat());
+    for (experiment, target, expected) in known {
+        let is_it = |case: &&Value| case["experiment"] == experiment && case["target"] == target;
+        let case = all.iter().find(is_it).unwrap();
+        assert_eq!(case["clock"]["domain"], "modelled", "{case:#}");
+        for (found, expected) in bounds(case).into_iter().zip(expected) {
+            let cycles = found / 100.0;
+            assert!((cycles / expected - 1.0).abs() < 0.03, "{cycles}, {expected}: {case:#}");
+        }
+        let [least, _, most] = bounds(case);
+        let half = (most - least) / (most + least);
+        let limit = if target == "tandem@cortex-m4" { 0.12 } else { 0.17 };
+        assert!(half < limit, "{half}: {case:#}");
+    }
+}
+
+/// The estimate is between its bounds, and wait states make nothing faster.
+#[test]
+fn flash_costs_time_and_keeps_the_bounds() {
+    let at = |clock: &str, per: f64| {
+        let target = ["switch", "--target", "tandem@cortex-m4", "--chip", "stm32f405"];
+        let case = cases(&[&target[..], &["--clock", clock, "--repeat", "1"]].concat());
+        bounds(&case[0]).map(|ns| ns / per)
+    };
+    let (slow, fast) = (at("10MHz", 100.0), at("84MHz", 1e3 / 84.0));
+    for [least, estimate, most] in [slow, fast] {
+        assert!(least <= estimate && estimate <= most);
+    }
+    assert!(slow.iter().zip(fast).all(|(slow, fast)| fast >= slow - 0.5), "{slow:?}, {fast:?}");
+    assert!((fast[2] - fast[0]) / (fast[2] + fast[0]) < 0.22, "{fast:?}");
+}
+
+#[test]
+fn a_run_repeats_to_the_byte() {
+    let chip = ["--chip", "stm32f205", "--repeat", "1", "--format", "csv"];
+    let case = ["run", "switch", "--target", "tandem@cortex-m3"];
+    gives_the_same_bytes_twice(&[&case[..], &chip].concat(), 4);
+}
+
+/// The first screen says that no chip has run, and what has no time says why.
+#[test]
+fn the_answer_says_what_it_is() {
+    let run = |experiment: &str| {
+        let chip = ["--target", "tandem@cortex-m4", "--chip", "stm32f405", "--repeat", "1"];
+        chronoscope(&[&["run", experiment], &chip[..]].concat())
+    };
+    run("switch").exits(0).shows("Exact paths, modelled cycles").shows("its flash was not");
+    run("delay").shows("not offered").shows("the processor sleeps within its samples");
+    run("image").shows("not offered").shows("has no time of a chip");
+}

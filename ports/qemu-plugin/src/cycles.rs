@@ -1,0 +1,319 @@
+//! The observer of cycles: gives each executed instruction of a Cortex-M to the model of its core,
+//! and writes the sums at each read of a device. The clock that marks read is one of them; the lab
+//! finds the marks among the reads by their times (`lab/machine/src/qemu/modelled.rs`).
+//!
+//! ```text
+//! -plugin libchronoscope_qemu_plugin.so,cycles=FILE,core=Cortex-M4,origin=0x08000000,kib=1024,…
+//! ```
+//!
+//! A record is twelve little-endian words of 64 bits: the time in ns; the number of instructions
+//! that may have put the processor to sleep; the number of instructions; the least number of cycles,
+//! twice the estimate, the greatest number; and the six parts of the distance of the bounds, in the
+//! order of [`chronoscope_cycles::Cause::ALL`]. All count from the reset.
+//!
+//! QEMU calls nothing when an instruction reads a device. But it translates such an instruction anew,
+//! as a block of its own, when the block that it is in first reaches it. From then on the instruction
+//! is known as one that reads a device.
+
+use std::{
+    collections::HashMap,
+    ffi::{c_uint, c_void},
+    fs::File,
+    io::{BufWriter, Write},
+    path::PathBuf,
+    ptr,
+    sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed},
+};
+
+use chronoscope_cycles::{Access as Data, Class, Core, Flash, Instruction, Model, Next, Step};
+
+use crate::{
+    api::{self, Access, Block, Id, Info, RawBlock},
+    clock::{self, Clock},
+    emulator::{Emulator, Processor},
+    exceptions::{LINK, is_active, running},
+    give_up,
+    observe::{About, start},
+};
+
+/// Most records; a case reads its clock much less often.
+const MOST: usize = 2_000_000;
+
+const TAKES: &str =
+    "cycles=FILE, core=NAME, origin=ADDRESS, kib=, waits=, line=, lines= and data=NUMBER";
+
+/// The observer; null before the plugin is installed and after QEMU's end. A lock would take as long
+/// as the model's step.
+static OBSERVER: AtomicPtr<Observer> = AtomicPtr::new(ptr::null_mut());
+
+/// An instruction of the image, kept for as long as QEMU runs.
+struct Row {
+    at: u32,
+    /// `None` for code that no Armv7-M has; it may follow the last instruction of a function.
+    instruction: Option<Instruction>,
+    /// QEMU reports its accesses to memory.
+    is_watched: bool,
+    reads_a_device: AtomicBool,
+}
+
+struct Observer {
+    emulator: Emulator,
+    guest: Option<(Processor, Clock)>,
+    model: Model,
+    rows: HashMap<(u32, u32, bool), &'static Row>,
+    /// The instruction that executes, with its access to data.
+    current: Option<(&'static Row, Data)>,
+    /// The exception that has begun or ended after it.
+    way: Option<Next>,
+    /// The active exceptions, each with whether its frame has room for floating-point registers.
+    active: Vec<(u32, bool)>,
+    file: BufWriter<File>,
+    left: usize,
+}
+
+/// Returns `true` if the options ask for cycles.
+pub fn is_asked(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| argument.starts_with("cycles="))
+}
+
+/// Starts the observation of the machine that QEMU is about to run.
+pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> {
+    if !info.has_one_processor() || info.target() != "arm" {
+        return Err("cycles are for a Cortex-M alone".to_owned());
+    }
+    let (out, core, flash) = parse(arguments)?;
+    let emulator = Emulator::find(info.target())?;
+    let file = File::create(&out)
+        .map_err(|error| format!("{} cannot be written: {error}", out.display()))?;
+    let observer = Box::new(Observer {
+        emulator,
+        guest: None,
+        model: Model::new(core, flash),
+        rows: HashMap::new(),
+        current: None,
+        way: None,
+        active: Vec::new(),
+        file: BufWriter::new(file),
+        left: MOST,
+    });
+    OBSERVER.store(Box::into_raw(observer), Relaxed);
+    api::register(id, on_block, on_exit);
+    Ok(())
+}
+
+fn parse(arguments: &[String]) -> Result<(PathBuf, &'static Core, Flash), String> {
+    let wrong = |argument: &str| format!("`{argument}`: it takes {TAKES}");
+    let value = |name: &str| {
+        let mut pairs = arguments.iter().filter_map(|argument| argument.split_once('='));
+        let found = pairs.find(|(known, _)| *known == name).map(|(_, value)| value);
+        found.ok_or_else(|| wrong(name))
+    };
+    let number = |name: &str| {
+        let text = value(name)?;
+        let parsed = match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        parsed.map_err(|_| wrong(text))
+    };
+    let core = Core::find(value("core")?).ok_or_else(|| wrong(value("core").unwrap_or("core")))?;
+    let flash = Flash {
+        origin: number("origin")?,
+        bytes: number("kib")?.saturating_mul(1024),
+        wait_states: number("waits")?,
+        line: number("line")?,
+        instruction_lines: number("lines")? as usize,
+        data_lines: number("data")? as usize,
+    };
+    Ok((value("cycles")?.into(), core, flash))
+}
+
+/// The observer, for one callback.
+fn observer<'call>() -> Option<&'call mut Observer> {
+    // SAFETY: the pointer is null or of a box that is never freed. QEMU calls this module's callbacks
+    // one after the other: the machine has one processor, checked at the start, its callbacks do not
+    // nest, and the callback at the end comes when no more code executes. Each callback calls this
+    // function once, so there is no second reference.
+    unsafe { OBSERVER.load(Relaxed).as_mut() }
+}
+
+/// Called by QEMU when it translates a block: registers the callbacks of the block.
+extern "C" fn on_block(_: Id, block: *mut RawBlock) {
+    let Some(observer) = observer() else { return };
+    let emulator = observer.emulator;
+    let (processor, _) = observer.guest.get_or_insert_with(|| start(emulator));
+    // SAFETY: QEMU passed the block to this callback, and it is not kept.
+    let block = unsafe { Block::new(block) };
+    block.on_execution(on_begin, About::new(processor, block).packed());
+    let mut conditional = 0_u8;
+    for instruction in block.instructions() {
+        let row = observer.row(instruction.address() as u32, instruction.word(), conditional > 0);
+        conditional = match row.instruction {
+            Some(Instruction { class: Class::IfThen { instructions }, .. }) => instructions,
+            _ => conditional.saturating_sub(1),
+        };
+        if row.is_watched {
+            instruction.on_access(on_access, 0);
+        }
+        if block.len() == 1 {
+            observer.alone(row);
+        }
+        instruction.on_execution(on_instruction, std::ptr::from_ref(row).expose_provenance());
+        clock::count(instruction);
+    }
+}
+
+impl Observer {
+    fn row(&mut self, at: u32, word: u32, is_conditional: bool) -> &'static Row {
+        let needs_addresses = self.model.needs_addresses();
+        self.rows.entry((at, word, is_conditional)).or_insert_with(|| {
+            let instruction = Instruction::decode(word).ok();
+            let is_load = instruction
+                .is_some_and(|instruction| matches!(instruction.class, Class::Load { .. }));
+            let accesses = instruction.is_some_and(|instruction| instruction.accesses_memory());
+            Box::leak(Box::new(Row {
+                at,
+                instruction,
+                is_watched: accesses && is_conditional || is_load && needs_addresses,
+                reads_a_device: AtomicBool::new(false),
+            }))
+        })
+    }
+
+    /// Takes in an instruction that QEMU translates as a block of its own.
+    fn alone(&mut self, row: &'static Row) {
+        let is_load = row
+            .instruction
+            .is_some_and(|instruction| matches!(instruction.class, Class::Load { .. }));
+        if !is_load || row.reads_a_device.swap(true, Relaxed) {
+            return;
+        }
+        let same: Vec<&Row> = self
+            .rows
+            .iter()
+            .filter(|((at, ..), _)| *at == row.at)
+            .map(|(_, other)| *other)
+            .collect();
+        let is_current = self.current.is_some_and(|(current, _)| current.at == row.at);
+        same.iter().for_each(|other| other.reads_a_device.store(true, Relaxed));
+        if is_current {
+            // QEMU executes it now.
+            self.record(true);
+        }
+    }
+
+    /// Finds out whether an exception has begun or ended before a block.
+    fn note_exceptions(&mut self, about: About) {
+        let Some((processor, _)) = &self.guest else { return };
+        if !about.in_handler {
+            if let Some((_, has_float)) = self.active.first().copied() {
+                self.active.clear();
+                self.way = Some(Next::Return { has_float });
+            }
+            return;
+        }
+        let link = processor.register(LINK);
+        if about.is_vector && link >> 24 == 0xff {
+            let (exception, interrupted_a_handler) = (running(processor), link & 8 == 0);
+            let mut has_left = false;
+            while let Some((last, _)) = self.active.last() {
+                // As in the waveform of exceptions: no exception interrupts itself, and the first
+                // cannot have returned while there is a handler to return to.
+                let goes_on = interrupted_a_handler
+                    && *last != exception
+                    && (self.active.len() == 1 || is_active(processor, *last));
+                if goes_on {
+                    break;
+                }
+                self.active.pop();
+                has_left = true;
+            }
+            let has_float = link & 0x10 == 0;
+            self.active.push((exception, has_float));
+            self.way = Some(if has_left { Next::Chain } else { Next::Entry { has_float } });
+        } else if self.active.len() > 1 {
+            let running = running(processor);
+            while let Some((_, has_float)) = self.active.pop_if(|(last, _)| *last != running) {
+                self.way = Some(Next::Return { has_float });
+            }
+        }
+    }
+
+    /// Ends the current instruction, and begins the next one.
+    fn begin(&mut self, next: &'static Row) {
+        let way = self.way.take();
+        if let Some((row, access)) = self.current.take() {
+            let Some(instruction) = row.instruction else {
+                give_up(&format!("the instruction at {:#x} is none of Armv7-M", row.at));
+            };
+            let is_wide = next.instruction.is_some_and(|instruction| instruction.is_wide);
+            self.model.step(&Step {
+                at: row.at,
+                instruction,
+                access,
+                next: way.unwrap_or(Next::At(next.at)),
+                straddles: is_wide && next.at & 2 != 0,
+            });
+        }
+        let reads_a_device = next.reads_a_device.load(Relaxed);
+        let access = if next.is_watched && !reads_a_device { Data::None } else { Data::Unknown };
+        self.current = Some((next, access));
+        if reads_a_device {
+            self.record(false);
+        }
+    }
+
+    /// Writes a record. `is_counted` says whether the current instruction is already counted.
+    fn record(&mut self, is_counted: bool) {
+        let Some((_, clock)) = &mut self.guest else { return };
+        let Some(left) = self.left.checked_sub(1) else {
+            give_up(&format!("the image reads devices more than {MOST} times"));
+        };
+        self.left = left;
+        let time = clock.now() - u64::from(is_counted);
+        let sum = self.model.sum();
+        let words =
+            [time, clock::sleeps(), sum.instructions, sum.least, sum.estimate_halves, sum.most];
+        for word in words.iter().chain(&sum.width) {
+            if let Err(error) = self.file.write_all(&word.to_le_bytes()) {
+                give_up(&format!("the cycles cannot be written: {error}"));
+            }
+        }
+    }
+}
+
+/// Called when a block begins to execute.
+extern "C" fn on_begin(_: c_uint, about: *mut c_void) {
+    let about = About::unpacked(about.addr());
+    if let Some(observer) = observer()
+        && about.is_notable(observer.active.len() as u64)
+    {
+        observer.note_exceptions(about);
+    }
+}
+
+/// Called before each instruction.
+extern "C" fn on_instruction(_: c_uint, row: *mut c_void) {
+    // SAFETY: the pointer is of a row, which is never freed and changes by atomic operations only.
+    let row = unsafe { &*std::ptr::with_exposed_provenance::<Row>(row.addr()) };
+    if let Some(observer) = observer() {
+        observer.begin(row);
+    }
+}
+
+/// Called after each access to memory of a watched instruction.
+extern "C" fn on_access(_: c_uint, _: Access, address: u64, _: *mut c_void) {
+    if let Some(observer) = observer()
+        && let Some((_, access)) = &mut observer.current
+    {
+        *access = Data::To(address as u32);
+    }
+}
+
+extern "C" fn on_exit(_: Id, _: *mut c_void) {
+    if let Some(observer) = observer()
+        && let Err(error) = observer.file.flush()
+    {
+        give_up(&format!("the cycles cannot be written: {error}"));
+    }
+}
