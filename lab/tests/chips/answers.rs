@@ -38,7 +38,7 @@ fn interrupts_off_are_compared_by_the_longest_stretch() {
     let (tandem, freertos) = (of("tandem@cortex-m4"), of("freertos@cortex-m4"));
     assert!(tandem * 2 < freertos, "{tandem} {freertos}");
     let title = format!(
-        "Interrupts stay off at most {tandem} in tandem, {freertos} instructions in FreeRTOS"
+        "Interrupts stay off at most {tandem} instructions in tandem, {freertos} in FreeRTOS"
     );
     assert!(screen.contains(&title), "{title}\n{screen}");
     assert!(screen.contains("image, memory"), "the RAM has a row of its own\n{screen}");

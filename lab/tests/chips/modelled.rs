@@ -63,7 +63,7 @@ fn flash_costs_time_and_keeps_the_bounds() {
 
 #[test]
 fn a_run_repeats_to_the_byte() {
-    let chip = ["--chip", "stm32f205", "--repeat", "1", "--format", "csv"];
+    let chip = ["--chip", "stm32f205", "--repeat", "1"];
     let case = ["run", "switch", "--target", "tandem@cortex-m3"];
     gives_the_same_bytes_twice(&[&case[..], &chip].concat(), 4);
 }

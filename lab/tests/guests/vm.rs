@@ -315,8 +315,8 @@ fn the_title_compares_kernels_by_the_worst_start() {
     let answer = chronoscope(&[&run[..], &["-q", "--no-store", "--repeat", "1"]].concat());
     let screen = answer.exits(0).stdout.replace(['\u{a0}', '\u{202f}'], " ").replace('\n', " ");
     let title = screen.split_once("A periodic task starts late by at most ").unwrap().1;
-    let (best, rest) = title.split_once(" in linux-rt, ").unwrap();
+    let (best, rest) = title.split_once(" instructions in linux-rt, ").unwrap();
     let number = |text: &str| text.replace(' ', "").parse::<f64>().unwrap();
-    let (worst, _) = rest.split_once(" instructions in linux-none").unwrap();
+    let (worst, _) = rest.split_once(" in linux-none").unwrap();
     assert!(number(worst) > 2.0 * number(best), "{screen}");
 }
