@@ -182,7 +182,7 @@ fn the_other_cores_have_the_cycles_of_their_manuals() {
 }
 
 /// 12 cycles to a handler, 10 back, 6 from one to the next; 17 more for a live frame of floats, and
-/// what the instruction under way has done for nothing.
+/// the work of the instruction that was given up.
 #[test]
 fn exceptions_cost_their_frames() {
     let entry = |has_float| Next::Entry { has_float };

@@ -68,7 +68,7 @@ fn a_run_repeats_to_the_byte() {
     gives_the_same_bytes_twice(&[&case[..], &chip].concat(), 4);
 }
 
-/// The first screen says that no chip has run, and what has no time says why.
+/// The first screen says that no chip has run, and a case without cycles has its reason.
 #[test]
 fn the_answer_says_what_it_is() {
     let run = |experiment: &str| {
