@@ -16,6 +16,9 @@ pub const KERNEL: &str = "kernel";
 /// Cases with it have modelled time.
 pub const MODEL: &str = "model";
 
+/// The parameter with that chip, and its clock.
+pub const CHIP: &str = "chip";
+
 /// The attachment with the edges of the pins, as a value change dump.
 pub const CAPTURE: &str = "pins.vcd";
 

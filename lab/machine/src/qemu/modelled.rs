@@ -19,7 +19,7 @@ use crate::{Request, stream::StreamBuilder};
 
 /// The parameter that names the chip.
 pub(super) static CHIP: Parameter = Parameter {
-    name: "chip",
+    name: chronoscope_run::names::CHIP,
     unit: "",
     default: "",
     values: Values::Text("a chip's name, as stm32f405, or with its clock, as stm32f405:84MHz"),

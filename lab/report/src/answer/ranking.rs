@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoscope_run::{Answering, CaseResult, Domain, Run, answer::Pick};
+use chronoscope_run::{Answering, CaseResult, Domain, Run, answer::Pick, names::CHIP};
 use chronoscope_suite::spec::{Decides, Figure, MEDIAN};
 
 use super::{
@@ -364,7 +364,13 @@ fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
         let when = when.map(|(name, value)| (name.into(), value.into()));
         let pick =
             Pick { experiment: case.experiment.clone(), when: when.collect(), ..Pick::default() };
-        let words = pick.when.iter().map(|(name, value)| format!(" {name}={value}"));
+        // A note names the chip that a model follows, and gives its clock.
+        let is_one_model = |name: &str, value: &str| {
+            let has = |case: &CaseResult| case.label.parameters().any(|own| own == (name, value));
+            name == CHIP && proven().all(has)
+        };
+        let words = pick.when.iter().filter(|(name, value)| !is_one_model(name, value));
+        let words = words.map(|(name, value)| format!(" {name}={value}"));
         let name = format!("{}{}", case.experiment, words.collect::<String>());
         let Some(reading) = reading::find(&case.experiment) else { continue };
         let asked = |words: &str, series: &str| {
