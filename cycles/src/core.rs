@@ -1,7 +1,7 @@
 //! The cores as data. Each number names its source.
 //!
-//! A core is *validated* where published measurements of chips were compared with the bounds; the
-//! other cores have the numbers of their manuals alone.
+//! Of Cortex-M4, published measurements of chips were compared with the bounds; the other cores have
+//! the numbers of their manuals alone.
 
 use crate::cost::Cost;
 
@@ -12,8 +12,6 @@ pub struct Core {
     pub name: &'static str,
     /// The manual and the table with the timing of instructions.
     pub source: &'static str,
-    /// Published measurements of chips lie within the bounds.
-    pub is_validated: bool,
     /// The timing of instructions.
     pub rules: Rules,
     /// From the end of an instruction to the first one of the handler.
@@ -57,8 +55,6 @@ pub struct Pipelined {
     pub long: Cost,
     /// A product of 64 bits with an addition.
     pub long_accumulate: Cost,
-    /// The core has a floating-point unit of single precision.
-    pub has_float: bool,
 }
 
 /// Arm's note *Beginner guide on interrupt latency and interrupt latency of the Cortex-M processors*:
@@ -72,12 +68,10 @@ const CHAIN: Cost = Cost::between(6, 6, 9);
 pub const M4: Core = Core {
     name: "Cortex-M4",
     source: "Cortex-M4 Technical Reference Manual, DDI 0439B, tables 3-1 and 7-1",
-    is_validated: true,
     rules: Rules::Pipelined(Pipelined {
         accumulate: Cost::exactly(1),
         long: Cost::exactly(1),
         long_accumulate: Cost::exactly(1),
-        has_float: true,
     }),
     entry: ENTRY,
     exit: EXIT,
@@ -88,12 +82,10 @@ pub const M4: Core = Core {
 pub const M3: Core = Core {
     name: "Cortex-M3",
     source: "Cortex-M3 Technical Reference Manual, DDI 0337H, table 18-1",
-    is_validated: false,
     rules: Rules::Pipelined(Pipelined {
         accumulate: Cost::exactly(2),
         long: Cost::between(3, 4, 5),
         long_accumulate: Cost::between(4, 5, 7),
-        has_float: false,
     }),
     entry: ENTRY,
     exit: EXIT,
@@ -104,7 +96,6 @@ pub const M3: Core = Core {
 pub const M0: Core = Core {
     name: "Cortex-M0",
     source: "Cortex-M0 Technical Reference Manual, DDI 0432C, table 3-1",
-    is_validated: false,
     rules: Rules::Simple(Simple {
         branch: 3,
         link: 4,
@@ -122,7 +113,6 @@ pub const M0: Core = Core {
 pub const M0_PLUS: Core = Core {
     name: "Cortex-M0+",
     source: "Cortex-M0+ Technical Reference Manual, DDI 0484C, table 3-1",
-    is_validated: false,
     rules: Rules::Simple(Simple {
         branch: 2,
         link: 3,

@@ -1,6 +1,6 @@
 //! Sums of cycles with their bounds.
 
-use core::ops::{AddAssign, Sub};
+use core::ops::Sub;
 
 /// The cycles of an event: at least, at most, and the single number that is most likely. The last one
 /// is kept in halves.
@@ -88,12 +88,6 @@ impl Sum {
     /// The estimate in cycles.
     pub fn estimate(&self) -> f64 {
         self.estimate_halves as f64 / 2.0
-    }
-}
-
-impl AddAssign<(Cost, Cause)> for Sum {
-    fn add_assign(&mut self, (cost, cause): (Cost, Cause)) {
-        self.add(cost, cause);
     }
 }
 

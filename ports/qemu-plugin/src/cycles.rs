@@ -31,7 +31,7 @@ use crate::{
     api::{self, Access, Block, Id, Info, RawBlock},
     clock::{self, Clock},
     emulator::{Emulator, Processor},
-    exceptions::{LINK, is_active, running},
+    exceptions::{LINK, goes_on, running},
     give_up,
     observe::{About, start},
 };
@@ -158,7 +158,7 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
         if block.len() == 1 {
             observer.alone(row);
         }
-        instruction.on_execution(on_instruction, std::ptr::from_ref(row).expose_provenance());
+        instruction.on_execution(on_instruction, ptr::from_ref(row).expose_provenance());
         clock::count(instruction);
     }
 }
@@ -188,15 +188,10 @@ impl Observer {
         if !is_load || row.reads_a_device.swap(true, Relaxed) {
             return;
         }
-        let same: Vec<&Row> = self
-            .rows
-            .iter()
-            .filter(|((at, ..), _)| *at == row.at)
-            .map(|(_, other)| *other)
-            .collect();
-        let is_current = self.current.is_some_and(|(current, _)| current.at == row.at);
-        same.iter().for_each(|other| other.reads_a_device.store(true, Relaxed));
-        if is_current {
+        for other in self.rows.values().filter(|other| other.at == row.at) {
+            other.reads_a_device.store(true, Relaxed);
+        }
+        if self.current.is_some_and(|(current, _)| current.at == row.at) {
             // QEMU executes it now.
             self.record(true);
         }
@@ -214,15 +209,10 @@ impl Observer {
         }
         let link = processor.register(LINK);
         if about.is_vector && link >> 24 == 0xff {
-            let (exception, interrupted_a_handler) = (running(processor), link & 8 == 0);
+            let exception = running(processor);
             let mut has_left = false;
             while let Some((last, _)) = self.active.last() {
-                // As in the waveform of exceptions: no exception interrupts itself, and the first
-                // cannot have returned while there is a handler to return to.
-                let goes_on = interrupted_a_handler
-                    && *last != exception
-                    && (self.active.len() == 1 || is_active(processor, *last));
-                if goes_on {
+                if goes_on(processor, *last, self.active.len(), exception, link) {
                     break;
                 }
                 self.active.pop();
@@ -295,7 +285,7 @@ extern "C" fn on_begin(_: c_uint, about: *mut c_void) {
 /// Called before each instruction.
 extern "C" fn on_instruction(_: c_uint, row: *mut c_void) {
     // SAFETY: the pointer is of a row, which is never freed and changes by atomic operations only.
-    let row = unsafe { &*std::ptr::with_exposed_provenance::<Row>(row.addr()) };
+    let row = unsafe { &*ptr::with_exposed_provenance::<Row>(row.addr()) };
     if let Some(observer) = observer() {
         observer.begin(row);
     }

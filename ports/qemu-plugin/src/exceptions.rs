@@ -52,7 +52,7 @@ pub fn is_vector(processor: &Processor, address: u64) -> bool {
 }
 
 /// Returns `true` if the processor has not returned from this exception, interrupted or not.
-pub fn is_active(processor: &Processor, exception: u32) -> bool {
+fn is_active(processor: &Processor, exception: u32) -> bool {
     let (register, bit) = match exception {
         4 | 5 => (SYSTEM_HANDLERS, exception - 4),
         6 => (SYSTEM_HANDLERS, 3),
@@ -69,6 +69,15 @@ pub fn is_active(processor: &Processor, exception: u32) -> bool {
     };
     let [word] = processor.words(register);
     word >> bit & 1 == 1
+}
+
+/// Returns `true` if the handler of `last` has not ended when the handler of `exception` begins with
+/// `link` in its link register. `depth` is the number of active exceptions, `last` included.
+pub fn goes_on(processor: &Processor, last: u32, depth: usize, exception: u32, link: u32) -> bool {
+    let interrupted_a_handler = link & 8 == 0;
+    // No exception interrupts itself, and the first cannot have returned while there is a handler to
+    // return to.
+    interrupted_a_handler && last != exception && (depth == 1 || is_active(processor, last))
 }
 
 impl Exceptions {
@@ -100,14 +109,8 @@ impl Exceptions {
         vcd: &mut Vcd,
     ) -> io::Result<()> {
         let exception = running(processor);
-        let interrupted_a_handler = link & 8 == 0;
         while let Some(last) = self.active.last() {
-            // No exception interrupts itself, and the first cannot have returned while there is a
-            // handler to return to.
-            let goes_on = interrupted_a_handler
-                && *last != exception
-                && (self.active.len() == 1 || is_active(processor, *last));
-            if goes_on {
+            if goes_on(processor, *last, self.active.len(), exception, link) {
                 break;
             }
             self.leave(now, vcd)?;

@@ -97,37 +97,23 @@ pub unsafe extern "C" fn qemu_plugin_install(
             .map(|index| CStr::from_ptr(*arguments.add(index)).to_string_lossy().into_owned());
         (&*info, arguments.collect::<Vec<_>>())
     };
-    if observe::is_asked(&arguments) {
-        return match observe::install(id, info, &arguments) {
-            Ok(()) => 0,
-            Err(error) => {
-                eprintln!("chronoscope's observer: {error}");
-                1
-            }
-        };
-    }
-    if cycles::is_asked(&arguments) {
-        return match cycles::install(id, info, &arguments) {
-            Ok(()) => 0,
-            Err(error) => {
-                eprintln!("chronoscope's cycles: {error}");
-                1
-            }
-        };
-    }
-    match install(info, &arguments) {
-        Ok(()) => {
-            api::register(id, on_block, on_exit);
-            0
-        }
+    let (name, outcome) = if observe::is_asked(&arguments) {
+        ("observer", observe::install(id, info, &arguments))
+    } else if cycles::is_asked(&arguments) {
+        ("cycles", cycles::install(id, info, &arguments))
+    } else {
+        ("pins", install(id, info, &arguments))
+    };
+    match outcome {
+        Ok(()) => 0,
         Err(error) => {
-            eprintln!("chronoscope's pins: {error}");
+            eprintln!("chronoscope's {name}: {error}");
             1
         }
     }
 }
 
-fn install(info: &Info, arguments: &[String]) -> Result<(), String> {
+fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> {
     let settings = Settings::parse(arguments, info.target())?;
     if !info.has_one_processor() {
         return Err("the machine must have one processor".to_owned());
@@ -140,6 +126,7 @@ fn install(info: &Info, arguments: &[String]) -> Result<(), String> {
     }
     *analyser() =
         Some(Analyser { emulator, vcd, watches_exceptions: settings.exceptions, guest: None });
+    api::register(id, on_block, on_exit);
     Ok(())
 }
 

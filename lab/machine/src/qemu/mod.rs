@@ -30,7 +30,7 @@ use super::{
     stream::StreamBuilder,
 };
 use chronoscope_child::{self as child, Folder, Limit};
-use chronoscope_chips::{Chip, Table};
+use chronoscope_chips::{Chip, Part};
 use chronoscope_run::{Target, names::CAPTURE};
 use modelled::Modelled;
 
@@ -185,7 +185,7 @@ impl Family for Chips {
     fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
         let Some((chip, image)) = look_up(images, target)? else { return Ok(None) };
         let own = [(Variant::Traced, &TRACE), (Variant::Pins, &PINS), (Variant::Processes, &ASID)];
-        let has_model = Table::read().parts.iter().any(|part| part.runs.contains(&chip.core));
+        let has_model = images.table().parts.iter().any(|part| part.runs.contains(&chip.core));
         let model = has_model.then_some(&modelled::CHIP);
         let parameters = own
             .into_iter()
@@ -193,12 +193,12 @@ impl Family for Chips {
             .map(|(_, parameter)| parameter)
             .chain(model)
             .map(|parameter| (parameter, parameter.default.to_owned()));
-        let emulated = chip.clone();
+        let (emulated, parts) = (chip.clone(), images.table().parts.clone());
         Ok(Some(Description {
             parameters: parameters.collect(),
             kind: Some(image.kind().to_owned()),
             check: Arc::new(move |request| {
-                Modelled::split(request, &emulated)?;
+                Modelled::split(request, &emulated, &parts)?;
                 split(request).map(drop)
             }),
             ..Description::new(self.defaults(), PROPERTIES)
@@ -233,7 +233,7 @@ impl Machine for Qemu<'_> {
     }
 
     fn prepare(&self, request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        let (modelled, request) = Modelled::split(request, self.chip)?;
+        let (modelled, request) = Modelled::split(request, self.chip, self.parts())?;
         let (variant, request) = self.split(&request)?;
         // The builder of the image also installs QEMU, if it is permitted.
         self.image.variant(variant)?;
@@ -257,7 +257,7 @@ impl Machine for Qemu<'_> {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let (modelled, request) = Modelled::split(start.request, self.chip)?;
+        let (modelled, request) = Modelled::split(start.request, self.chip, self.parts())?;
         let (variant, request) = self.split(&request)?;
         if let Some(run) = of_the_lab(&request) {
             if modelled.is_some() {
@@ -326,6 +326,11 @@ impl Qemu<'_> {
         let (variant, rest) = split(request)?;
         let is_missing = variant == Variant::Processes && !self.image.has(variant);
         Ok((if is_missing { Variant::Plain } else { variant }, rest))
+    }
+
+    /// The chips whose time is modelled.
+    fn parts(&self) -> &[Part] {
+        &self.images.table().parts
     }
 
     /// QEMU's options for a logic analyser that writes a file of the folder.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
-use chronoscope_chips::{Chip, Part, Table};
+use chronoscope_chips::{Chip, Part};
 use chronoscope_suite::{
     Parameter, Values,
     wire::{self, Clock, Domain, Record, Role, Sample, Series, Unit},
@@ -45,17 +45,19 @@ impl Modelled {
     ///
     /// # Errors
     /// There is no such chip, its core is another one, or its clock is too fast.
-    pub(super) fn split(request: &Request, chip: &Chip) -> Result<(Option<Self>, Request)> {
+    pub(super) fn split(
+        request: &Request,
+        chip: &Chip,
+        parts: &[Part],
+    ) -> Result<(Option<Self>, Request)> {
         let rest = request.without(CHIP.name);
         let Some(text) = request.get(CHIP.name).filter(|text| !text.is_empty()) else {
             return Ok((None, rest));
         };
         let (name, clock) =
             text.split_once(':').map_or((text, None), |(name, clock)| (name, Some(clock)));
-        let table = Table::read();
-        let Some(part) = table.parts.into_iter().find(|part| part.name == name) else {
-            let names: Vec<String> =
-                Table::read().parts.into_iter().map(|part| part.name).collect();
+        let Some(part) = parts.iter().find(|part| part.name == name).cloned() else {
+            let names: Vec<&str> = parts.iter().map(|part| &*part.name).collect();
             bail!("`chip={name}`: the chips with a model are {}", names.join(", "));
         };
         if !part.runs.contains(&chip.core) {
@@ -298,6 +300,8 @@ impl Reads {
 
 #[cfg(test)]
 mod tests {
+    use chronoscope_chips::Table;
+
     use super::*;
     use crate::request::request;
 
@@ -306,7 +310,7 @@ mod tests {
     }
 
     fn split(text: &str, on: &str) -> Result<(Option<Modelled>, Request)> {
-        Modelled::split(&request(text), &chip(on))
+        Modelled::split(&request(text), &chip(on), &Table::read().parts)
     }
 
     #[test]

@@ -228,14 +228,8 @@ impl Arm {
 
     fn enter(&mut self, link: u32, processor: &Processor, clock: &mut Clock, events: &mut Events) {
         let exception = running(processor);
-        let interrupted_a_handler = link & 8 == 0;
         while let Some(last) = self.active.last() {
-            // As in the waveform of exceptions: no exception interrupts itself, and the first
-            // cannot have returned while there is a handler to return to.
-            let goes_on = interrupted_a_handler
-                && *last != exception
-                && (self.active.len() == 1 || exceptions::is_active(processor, *last));
-            if goes_on {
+            if exceptions::goes_on(processor, *last, self.active.len(), exception, link) {
                 break;
             }
             self.leave(events);
