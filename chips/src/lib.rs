@@ -176,6 +176,9 @@ pub struct Part {
     pub runs: Vec<String>,
     /// The highest rate of the core's clock, in Hz.
     pub hertz: u64,
+    /// The lowest rate of the core's clock, in Hz; 1 MHz unless the chip has one rate alone.
+    #[serde(default = "megahertz")]
+    pub lowest: u64,
     /// The memory that holds code.
     pub flash: PartFlash,
     /// The manual and the table with the wait states.
@@ -193,9 +196,15 @@ pub struct PartFlash {
     pub origin: u64,
     /// The size in KiB.
     pub kib: u64,
-    /// The rate of the core's clock for which each further wait state suffices, in Hz.
-    pub hertz_per_wait_state: u64,
-    /// The bytes of a line, a power of two.
+    /// The rate of the core's clock for which each further wait state suffices, in Hz; `None` if the
+    /// wait states are `wait_states` at every rate.
+    pub hertz_per_wait_state: Option<u64>,
+    /// See `hertz_per_wait_state`.
+    #[serde(default)]
+    pub wait_states: u64,
+    /// The bytes of a read, a power of two; `None` if a read is a line.
+    pub read: Option<u32>,
+    /// The bytes of a line, a power of two, of at most eight reads.
     pub line: u32,
     /// The lines of the cache of instructions; 0 if there is none.
     pub instruction_lines: u32,
@@ -204,10 +213,15 @@ pub struct PartFlash {
 }
 
 impl Part {
-    /// The wait states that the flash needs at that rate.
+    /// The wait states that the flash needs at that rate, which is not 0.
     pub fn wait_states(&self, hertz: u64) -> u64 {
-        hertz.div_ceil(self.flash.hertz_per_wait_state).saturating_sub(1)
+        let by_rate = self.flash.hertz_per_wait_state.map(|each| hertz.div_ceil(each) - 1);
+        by_rate.unwrap_or(self.flash.wait_states)
     }
+}
+
+fn megahertz() -> u64 {
+    1_000_000
 }
 
 /// Bytes of the code in machine mode, which precedes an image in supervisor mode.

@@ -85,6 +85,14 @@ impl Sum {
         self.width[cause as usize] += u64::from(cost.most - cost.least);
     }
 
+    /// Returns whether `later` can be a later state of this running sum.
+    pub fn is_before(&self, later: &Self) -> bool {
+        let numbers = |sum: &Self| [sum.instructions, sum.least, sum.estimate_halves, sum.most];
+        let is_not_less = |(before, after): (u64, u64)| before <= after;
+        numbers(self).into_iter().zip(numbers(later)).all(is_not_less)
+            && self.width.into_iter().zip(later.width).all(is_not_less)
+    }
+
     /// The estimate in cycles.
     pub fn estimate(&self) -> f64 {
         self.estimate_halves as f64 / 2.0

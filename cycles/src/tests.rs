@@ -15,6 +15,7 @@ const FLASH: Flash = Flash {
     origin: 0x0800_0000,
     bytes: 1 << 20,
     wait_states: 0,
+    read: 4,
     line: 4,
     instruction_lines: 64,
     data_lines: 8,
@@ -252,6 +253,42 @@ fn flash_stalls_where_a_line_is_new() {
     };
     assert_eq!(turn(), (8, 10.0, 12), "two lines from flash");
     assert_eq!(turn(), (4, 6.0, 8), "two lines from the cache");
+}
+
+/// The least and the greatest stall of a fetch.
+fn stall(model: &mut Model, at: u32) -> [u64; 2] {
+    let before = *model.sum();
+    let next = Next::At(at.wrapping_add(2));
+    let (instruction, access) = (decode(code::NOP), Access::None);
+    model.step(&Step { at, instruction, access, next, straddles: false });
+    let sum = *model.sum() - before;
+    [sum.least - 1, sum.most - 1]
+}
+
+/// STM32G4: lines of four reads. A read of a held line may still be on its way (RM0440, 3.3.4).
+#[test]
+fn a_line_of_several_reads_may_be_complete_or_not() {
+    let flash = Flash { wait_states: 4, read: 3, line: 5, instruction_lines: 2, ..FLASH };
+    let mut model = Model::new(&M4, flash);
+    assert_eq!(stall(&mut model, 0x0800_0100), [4, 4], "the line is new");
+    assert_eq!(stall(&mut model, 0x0800_0110), [0, 4], "its line is held");
+    assert_eq!(stall(&mut model, 0x0800_0100), [0, 0]);
+    assert_eq!(stall(&mut model, 0x0800_0110), [0, 0]);
+    stall(&mut model, 0x0800_0200);
+    stall(&mut model, 0x0800_0300);
+    assert_eq!(stall(&mut model, 0x0800_0100), [4, 4], "two other lines have taken both places");
+}
+
+/// STM32F1: two buffers of 64 bits, and no cache (RM0008, 3.3.3).
+#[test]
+fn without_a_cache_each_branch_may_wait() {
+    let flash = Flash { wait_states: 2, read: 3, line: 3, instruction_lines: 0, ..FLASH };
+    let mut model = Model::new(&M4, flash);
+    for _ in 0..3 {
+        for at in [0x0800_0100, 0x0800_0200, 0x0800_0300] {
+            assert_eq!(stall(&mut model, at), [0, 2]);
+        }
+    }
 }
 
 #[test]

@@ -1,14 +1,19 @@
 //! Time on a named chip (`docs/cycles.md`).
 
+use chronoscope_chips::Table;
 use serde_json::Value;
 
 use crate::common::{cases, chronoscope, gives_the_same_bytes_twice};
 
+fn measured(case: &Value) -> &Value {
+    let mut series = case["series"].as_array().unwrap().iter();
+    series.find(|series| series["role"] == "measured").unwrap()
+}
+
 /// The median of the measured series and of its bounds, in ns.
 fn bounds(case: &Value) -> [f64; 3] {
     let series = case["series"].as_array().unwrap();
-    let measured = series.iter().find(|series| series["role"] == "measured").unwrap();
-    let name = measured["name"].as_str().unwrap();
+    let name = measured(case)["name"].as_str().unwrap();
     [", at least", "", ", at most"].map(|words| {
         let name = format!("{name}{words}");
         let found = series.iter().find(|series| series["name"] == *name);
@@ -61,6 +66,28 @@ fn flash_costs_time_and_keeps_the_bounds() {
     assert!((fast[2] - fast[0]) / (fast[2] + fast[0]) < 0.22, "{fast:?}");
 }
 
+/// Each chip of the table, by its core: a few instructions take no less than their number of cycles, and
+/// no more than six times it.
+#[test]
+fn each_chip_of_the_table_has_bounds() {
+    let table = Table::read();
+    assert!(table.parts.len() >= 10);
+    for part in &table.parts {
+        let on = |core: &String| table.targets().find(|chip| chip.core == *core).unwrap();
+        for chip in part.runs.iter().map(on) {
+            let target = format!("tandem@{}", chip.name);
+            let run = ["switch", "--target", &target, "--repeat", "1"];
+            let [instructions, ns] =
+                [&[][..], &["--chip", &part.name]].map(|more| cases(&[&run, more].concat()));
+            let per = 1e9 / part.hertz as f64;
+            let [least, estimate, most] = bounds(&ns[0]).map(|ns| ns / per);
+            let instructions = measured(&instructions[0])["p50"].as_f64().unwrap();
+            assert!(instructions <= least && least <= estimate, "{}", part.name);
+            assert!(estimate <= most && most <= 6.0 * instructions, "{}", part.name);
+        }
+    }
+}
+
 #[test]
 fn a_run_repeats_to_the_byte() {
     let chip = ["--chip", "stm32f205", "--repeat", "1"];
@@ -73,9 +100,11 @@ fn a_run_repeats_to_the_byte() {
 fn the_answer_says_what_it_is() {
     let run = |experiment: &str| {
         let chip = ["--target", "tandem@cortex-m4", "--chip", "stm32f405", "--repeat", "1"];
-        chronoscope(&[&["run", experiment], &chip[..]].concat())
+        chronoscope(&[&["run", experiment, "--evidence"], &chip[..]].concat())
     };
-    run("switch").exits(0).shows("Exact paths, modelled cycles").shows("its flash was not");
+    let switch = run("switch");
+    switch.exits(0).shows("Exact paths, modelled cycles").shows("its flash was not");
+    switch.shows("the bounds of `switch` are apart by: branches ").shows(", flash ");
     run("delay").shows("not offered").shows("the processor sleeps within its samples");
     run("image").shows("not offered").shows("has no time of a chip");
 }

@@ -1,4 +1,5 @@
-//! The guest's clock: a tick per instruction, plus the time for which the processor sleeps.
+//! The guest's clock: a tick per instruction, plus the time for which the processor sleeps. A tick is
+//! the time of an instruction, which is 1 ns unless `-icount`'s shift makes it longer.
 //!
 //! During an access to a device, QEMU gives the time by the function that the guest's timers use.
 //! Between two such accesses it gives the processor's thread no time. There, the time is the count
@@ -26,9 +27,11 @@ const SLEEP: [u32; 3] = [0xbf30, 0x8003_f3af, 0x1050_0073];
 
 pub struct Clock {
     emulator: Emulator,
-    /// The offset: the time less the number of executed instructions.
+    /// The time of an instruction, in ns.
+    tick: i64,
+    /// The offset: the time less the time of the executed instructions, in ns.
     ahead: i64,
-    /// The part of the time that was slept, when [`SLEEPS`] was `sleeps`.
+    /// The part of the time that was slept, in ns, when [`SLEEPS`] was `sleeps`.
     slept: i64,
     sleeps: u64,
     question: SyncSender<()>,
@@ -43,16 +46,17 @@ impl Clock {
         if let Err(error) = thread::Builder::new().name("guest's clock".to_owned()).spawn(ask) {
             give_up(&format!("cannot start a thread: {error}"));
         }
-        Self { emulator, ahead: 0, slept: 0, sleeps: 0, question, answer }
+        let tick = emulator.tick().unwrap_or(1);
+        Self { emulator, tick, ahead: 0, slept: 0, sleeps: 0, question, answer }
     }
 
     /// Returns the time of the running callback's device access, the current instruction included.
     pub fn at_device(&mut self) -> u64 {
         let now = self.emulator.time();
-        self.ahead = now - EXECUTED.load(Relaxed).cast_signed();
+        self.ahead = now - self.tick * EXECUTED.load(Relaxed).cast_signed();
         self.slept = self.emulator.slept();
         self.sleeps = SLEEPS.load(Relaxed);
-        now.cast_unsigned()
+        (now / self.tick).cast_unsigned()
     }
 
     /// Returns the time before the block that begins to execute. All instructions must be counted.
@@ -68,7 +72,7 @@ impl Clock {
             self.ahead += slept - self.slept;
             self.slept = slept;
         }
-        EXECUTED.load(Relaxed).wrapping_add_signed(self.ahead)
+        EXECUTED.load(Relaxed).wrapping_add_signed(self.ahead / self.tick)
     }
 }
 

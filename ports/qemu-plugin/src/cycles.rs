@@ -1,19 +1,22 @@
 //! The observer of cycles: gives each executed instruction of a Cortex-M to the model of its core,
-//! and writes the sums at each read of a device. The clock that marks read is one of them; the lab
-//! finds the marks among the reads by their times (`lab/machine/src/qemu/modelled.rs`).
+//! and writes the sums at each load from a device. The clock that marks read is one of them; the lab
+//! finds the marks among the loads by their times (`lab/machine/src/qemu/modelled.rs`).
 //!
 //! ```text
 //! -plugin libchronoscope_qemu_plugin.so,cycles=FILE,core=Cortex-M4,origin=0x08000000,kib=1024,…
 //! ```
 //!
-//! A record is twelve little-endian words of 64 bits: the time in ns; the number of instructions
-//! that may have put the processor to sleep; the number of instructions; the least number of cycles,
-//! twice the estimate, the greatest number; and the six parts of the distance of the bounds, in the
-//! order of [`chronoscope_cycles::Cause::ALL`]. All count from the reset.
+//! With `marks=stores`, it writes them at each store to a device instead, for marks that capture a
+//! timer's count by a store and read it later.
 //!
-//! QEMU calls nothing when an instruction reads a device. But it translates such an instruction anew,
-//! as a block of its own, when the block that it is in first reaches it. From then on the instruction
-//! is known as one that reads a device.
+//! A record is twelve little-endian words of 64 bits: the time, a tick for each instruction; the number
+//! of instructions that may have put the processor to sleep; the number of instructions; the least
+//! number of cycles, twice the estimate, the greatest number; and the six parts of the distance of the
+//! bounds, in the order of [`chronoscope_cycles::Cause::ALL`]. All count from the reset.
+//!
+//! QEMU calls nothing when an instruction reads a device. But it translates an instruction that
+//! accesses a device anew, as a block of its own, when the block that it is in first reaches it. From
+//! then on the instruction is known as such a one.
 
 use std::{
     collections::HashMap,
@@ -39,8 +42,8 @@ use crate::{
 /// Most records; a case reads its clock much less often.
 const MOST: usize = 2_000_000;
 
-const TAKES: &str =
-    "cycles=FILE, core=NAME, origin=ADDRESS, kib=, waits=, line=, lines= and data=NUMBER";
+const TAKES: &str = "cycles=FILE, marks=loads or stores, core=NAME, origin=ADDRESS, kib=, waits=, read=, \
+     line=, lines= and data=NUMBER";
 
 /// The observer; null before the plugin is installed and after QEMU's end. A lock would take as long
 /// as the model's step.
@@ -53,12 +56,14 @@ struct Row {
     instruction: Option<Instruction>,
     /// QEMU reports its accesses to memory.
     is_watched: bool,
-    reads_a_device: AtomicBool,
+    /// Accesses a device in the way that is noted.
+    is_noted: AtomicBool,
 }
 
 struct Observer {
     emulator: Emulator,
     guest: Option<(Processor, Clock)>,
+    notes_stores: bool,
     model: Model,
     rows: HashMap<(u32, u32, bool), &'static Row>,
     /// The instruction that executes, with its access to data.
@@ -81,14 +86,15 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     if !info.has_one_processor() || info.target() != "arm" {
         return Err("cycles are for a Cortex-M alone".to_owned());
     }
-    let (out, core, flash) = parse(arguments)?;
+    let options = Options::parse(arguments)?;
     let emulator = Emulator::find(info.target())?;
-    let file = File::create(&out)
-        .map_err(|error| format!("{} cannot be written: {error}", out.display()))?;
+    let file = File::create(&options.out)
+        .map_err(|error| format!("{} cannot be written: {error}", options.out.display()))?;
     let observer = Box::new(Observer {
         emulator,
         guest: None,
-        model: Model::new(core, flash),
+        notes_stores: options.notes_stores,
+        model: Model::new(options.core, options.flash),
         rows: HashMap::new(),
         current: None,
         way: None,
@@ -101,31 +107,50 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     Ok(())
 }
 
-fn parse(arguments: &[String]) -> Result<(PathBuf, &'static Core, Flash), String> {
-    let wrong = |argument: &str| format!("`{argument}`: it takes {TAKES}");
-    let value = |name: &str| {
-        let mut pairs = arguments.iter().filter_map(|argument| argument.split_once('='));
-        let found = pairs.find(|(known, _)| *known == name).map(|(_, value)| value);
-        found.ok_or_else(|| wrong(name))
-    };
-    let number = |name: &str| {
-        let text = value(name)?;
-        let parsed = match text.strip_prefix("0x") {
-            Some(digits) => u32::from_str_radix(digits, 16),
-            None => text.parse(),
+struct Options {
+    out: PathBuf,
+    notes_stores: bool,
+    core: &'static Core,
+    flash: Flash,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let wrong = |argument: &str| format!("`{argument}`: it takes {TAKES}");
+        let value = |name: &str| {
+            let mut pairs = arguments.iter().filter_map(|argument| argument.split_once('='));
+            let found = pairs.find(|(known, _)| *known == name).map(|(_, value)| value);
+            found.ok_or_else(|| wrong(name))
         };
-        parsed.map_err(|_| wrong(text))
-    };
-    let core = Core::find(value("core")?).ok_or_else(|| wrong(value("core").unwrap_or("core")))?;
-    let flash = Flash {
-        origin: number("origin")?,
-        bytes: number("kib")?.saturating_mul(1024),
-        wait_states: number("waits")?,
-        line: number("line")?,
-        instruction_lines: number("lines")? as usize,
-        data_lines: number("data")? as usize,
-    };
-    Ok((value("cycles")?.into(), core, flash))
+        let number = |name: &str| {
+            let text = value(name)?;
+            let parsed = match text.strip_prefix("0x") {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => text.parse(),
+            };
+            parsed.map_err(|_| wrong(text))
+        };
+        let (core, marks) = (value("core")?, value("marks")?);
+        let flash = Flash {
+            origin: number("origin")?,
+            bytes: number("kib")?.saturating_mul(1024),
+            wait_states: number("waits")?,
+            read: number("read")?,
+            line: number("line")?,
+            instruction_lines: number("lines")? as usize,
+            data_lines: number("data")? as usize,
+        };
+        Ok(Self {
+            out: value("cycles")?.into(),
+            notes_stores: match marks {
+                "loads" => false,
+                "stores" => true,
+                _ => return Err(wrong(marks)),
+            },
+            core: Core::find(core).ok_or_else(|| wrong(core))?,
+            flash,
+        })
+    }
 }
 
 /// The observer, for one callback.
@@ -175,21 +200,23 @@ impl Observer {
                 at,
                 instruction,
                 is_watched: accesses && is_conditional || is_load && needs_addresses,
-                reads_a_device: AtomicBool::new(false),
+                is_noted: AtomicBool::new(false),
             }))
         })
     }
 
     /// Takes in an instruction that QEMU translates as a block of its own.
     fn alone(&mut self, row: &'static Row) {
-        let is_load = row
-            .instruction
-            .is_some_and(|instruction| matches!(instruction.class, Class::Load { .. }));
-        if !is_load || row.reads_a_device.swap(true, Relaxed) {
+        let may_be = row.instruction.is_some_and(|instruction| match instruction.class {
+            Class::Load { .. } => !self.notes_stores,
+            Class::Store { .. } => self.notes_stores,
+            _ => false,
+        });
+        if !may_be || row.is_noted.swap(true, Relaxed) {
             return;
         }
         for other in self.rows.values().filter(|other| other.at == row.at) {
-            other.reads_a_device.store(true, Relaxed);
+            other.is_noted.store(true, Relaxed);
         }
         if self.current.is_some_and(|(current, _)| current.at == row.at) {
             // QEMU executes it now.
@@ -245,10 +272,10 @@ impl Observer {
                 straddles: is_wide && next.at & 2 != 0,
             });
         }
-        let reads_a_device = next.reads_a_device.load(Relaxed);
-        let access = if next.is_watched && !reads_a_device { Data::None } else { Data::Unknown };
+        let is_noted = next.is_noted.load(Relaxed);
+        let access = if next.is_watched && !is_noted { Data::None } else { Data::Unknown };
         self.current = Some((next, access));
-        if reads_a_device {
+        if is_noted {
             self.record(false);
         }
     }
@@ -257,7 +284,7 @@ impl Observer {
     fn record(&mut self, is_counted: bool) {
         let Some((_, clock)) = &mut self.guest else { return };
         let Some(left) = self.left.checked_sub(1) else {
-            give_up(&format!("the image reads devices more than {MOST} times"));
+            give_up(&format!("the image accesses devices more than {MOST} times"));
         };
         self.left = left;
         let time = clock.now() - u64::from(is_counted);

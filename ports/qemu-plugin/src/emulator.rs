@@ -89,13 +89,19 @@ impl Emulator {
         }
     }
 
-    /// Returns `true` if an instruction takes one nanosecond of virtual time. Valid once the
-    /// machine runs.
-    pub fn counts_instructions(&self) -> bool {
+    /// Returns the virtual time that each instruction takes, in nanoseconds; `None` if QEMU does not
+    /// count instructions. Valid once the machine runs.
+    pub fn tick(&self) -> Option<i64> {
         const PRECISE: c_int = 1;
         // SAFETY: QEMU sets this variable before it starts the machine, and never again; the
         // function only shifts.
-        unsafe { *self.use_icount == PRECISE && (self.icount_to_ns)(1) == 1 }
+        unsafe { (*self.use_icount == PRECISE).then(|| (self.icount_to_ns)(1)) }
+    }
+
+    /// Returns `true` if an instruction takes one nanosecond of virtual time. Valid once the
+    /// machine runs.
+    pub fn counts_instructions(&self) -> bool {
+        self.tick() == Some(1)
     }
 
     /// Returns the virtual time in nanoseconds, which the guest's timers count. The processor's
@@ -110,7 +116,7 @@ impl Emulator {
     /// apply.
     pub fn slept(&self) -> i64 {
         // SAFETY: as above.
-        self.time() - unsafe { (self.icount_get_raw)() }
+        self.time() - unsafe { (self.icount_to_ns)((self.icount_get_raw)()) }
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 use chronoscope_chips::{Chip, Part};
+use chronoscope_cycles::{Cause, Sum};
 use chronoscope_suite::{
     Parameter, Values,
     wire::{self, Clock, Domain, Record, Role, Sample, Series, Unit},
@@ -37,6 +38,8 @@ const WORDS: usize = 12;
 pub(super) struct Modelled {
     part: Part,
     hertz: u64,
+    /// Marks capture a timer's count by a store, and load it later.
+    captures: bool,
 }
 
 impl Modelled {
@@ -72,21 +75,27 @@ impl Modelled {
             Some(clock) => parse_hertz(clock).with_context(|| format!("`chip={text}`"))?,
             None => part.hertz,
         };
-        if !(1_000_000..=part.hertz).contains(&hertz) {
-            let most = part.hertz / 1_000_000;
-            bail!("`chip={text}`: {name} runs at 1MHz to {most}MHz");
+        if !(part.lowest..=part.hertz).contains(&hertz) {
+            let [least, most] = [part.lowest, part.hertz].map(|hertz| hertz / 1_000_000);
+            match least == most {
+                true => bail!("`chip={text}`: {name} runs at {most}MHz alone"),
+                false => bail!("`chip={text}`: {name} runs at {least}MHz to {most}MHz"),
+            }
         }
-        Ok((Some(Self { part, hertz }), rest))
+        let captures = chip.timers.as_deref() == Some("nrf51");
+        Ok((Some(Self { part, hertz, captures }), rest))
     }
 
     /// The plugin's options, but for the file.
     pub(super) fn options(&self) -> String {
         let Part { core, flash, .. } = &self.part;
+        let marks = if self.captures { "stores" } else { "loads" };
         format!(
-            "core={core},origin={:#x},kib={},waits={},line={},lines={},data={}",
+            "marks={marks},core={core},origin={:#x},kib={},waits={},read={},line={},lines={},data={}",
             flash.origin,
             flash.kib,
             self.part.wait_states(self.hertz),
+            flash.read.unwrap_or(flash.line).trailing_zeros(),
             flash.line.trailing_zeros(),
             flash.instruction_lines,
             flash.data_lines,
@@ -173,9 +182,7 @@ fn frames(stream: &[u8]) -> Result<Vec<Vec<u8>>> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Read {
     sleeps: u64,
-    least: u64,
-    estimate_halves: u64,
-    most: u64,
+    sum: Sum,
 }
 
 /// The cycles of a sample.
@@ -184,6 +191,37 @@ struct Cycles {
     least: u64,
     estimate: u64,
     most: u64,
+    width: [u64; Cause::ALL.len()],
+}
+
+impl Cycles {
+    fn between(start: &Read, end: &Read) -> Self {
+        let Sum { least, estimate_halves, most, width, .. } = end.sum - start.sum;
+        Self { least, estimate: estimate_halves.div_ceil(2), most, width }
+    }
+
+    /// The cycles of either, with the lower and the upper of their bounds.
+    fn or(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most), ..other }
+    }
+}
+
+/// Why the bounds of a series are apart: the share of each cause, the greatest first; nothing if they
+/// are not apart.
+fn causes(cycles: &[Cycles]) -> Option<String> {
+    let mut shares: Vec<(u64, &str)> = (0..Cause::ALL.len())
+        .map(|cause| {
+            let cycles: u64 = cycles.iter().map(|cycles| cycles.width[cause]).sum();
+            (cycles, Cause::ALL[cause].name())
+        })
+        .filter(|(cycles, _)| *cycles > 0)
+        .collect();
+    shares.sort_by_key(|(cycles, _)| std::cmp::Reverse(*cycles));
+    let all: u64 = shares.iter().map(|(cycles, _)| cycles).sum();
+    let share = |(cycles, name): &(u64, &str)| {
+        format!("{name} {:.0} %", 100.0 * *cycles as f64 / all as f64)
+    };
+    (all > 0).then(|| shares.iter().map(share).collect::<Vec<_>>().join(", "))
 }
 
 /// The reads by their times.
@@ -205,10 +243,19 @@ impl Reads {
         for record in records {
             let (words, _) = record.as_chunks::<8>();
             let word = |index: usize| u64::from_le_bytes(words[index]);
-            let read =
-                Read { sleeps: word(1), least: word(3), estimate_halves: word(4), most: word(5) };
+            let sum = Sum {
+                instructions: word(2),
+                least: word(3),
+                estimate_halves: word(4),
+                most: word(5),
+                width: std::array::from_fn(|cause| word(6 + cause)),
+            };
+            let before = reads.times.last().and_then(|time| reads.by_time.get(time));
+            if before.is_some_and(|before| !before.sum.is_before(&sum)) {
+                bail!("the file of cycles is damaged: its sums become smaller");
+            }
             reads.times.push(word(0));
-            reads.by_time.insert(word(0), read);
+            reads.by_time.insert(word(0), Read { sleeps: word(1), sum });
         }
         Ok(reads)
     }
@@ -245,6 +292,10 @@ impl Reads {
                 let bound = Series { role: Role::Auxiliary, name: &name, x: None, ..series };
                 send(Series { nominal: 0, pin: None, ..bound }, of)?;
             }
+            if let Some(causes) = causes(&cycles) {
+                let apart = format!("the bounds of `{}` are apart by: {causes}", series.name);
+                built.send(&Record::Log(&apart))?;
+            }
         }
         Ok(Ok(()))
     }
@@ -272,22 +323,12 @@ impl Reads {
                 spans.iter().map(|(start, end)| read(*start).zip(read(*end))).collect();
             let Some(pairs) = pairs else { continue };
             slept |= pairs.iter().any(|(start, end)| start.sleeps != end.sleeps);
-            let cycles = pairs.iter().map(|(start, end)| Cycles {
-                least: end.least - start.least,
-                estimate: (end.estimate_halves - start.estimate_halves).div_ceil(2),
-                most: end.most - start.most,
-            });
+            let cycles = pairs.iter().map(|(start, end)| Cycles::between(start, end));
             found = Some(match found {
                 None => cycles.collect(),
-                Some(known) => known
-                    .into_iter()
-                    .zip(cycles)
-                    .map(|(known, other)| Cycles {
-                        least: known.least.min(other.least),
-                        estimate: other.estimate,
-                        most: known.most.max(other.most),
-                    })
-                    .collect(),
+                Some(known) => {
+                    known.into_iter().zip(cycles).map(|(known, other)| known.or(other)).collect()
+                }
             });
         }
         match found {
@@ -328,6 +369,7 @@ mod tests {
             ("switch chip=z80", "cortex-m4", "the chips with a model are stm32f401"),
             ("switch chip=stm32f405", "cortex-m3", "has a Cortex-M4, and cortex-m3 is a Cortex-M3"),
             ("switch chip=stm32f405:169MHz", "cortex-m4", "1MHz to 168MHz"),
+            ("switch chip=nrf52840:32MHz", "cortex-m4", "nrf52840 runs at 64MHz alone"),
             ("switch chip=stm32f405:fast", "cortex-m4", "chip=stm32f405:fast"),
         ] {
             let error = format!("{:#}", split(text, on).unwrap_err());
@@ -340,7 +382,15 @@ mod tests {
         let mut file = Vec::new();
         for [time, sleeps, least, estimate, most] in rows {
             let mut words = [0; WORDS];
-            words[..6].copy_from_slice(&[*time, *sleeps, 0, *least, *estimate, *most]);
+            words[..7].copy_from_slice(&[
+                *time,
+                *sleeps,
+                0,
+                *least,
+                *estimate,
+                *most,
+                most - least,
+            ]);
             words.iter().for_each(|word| file.extend_from_slice(&word.to_le_bytes()));
         }
         Reads::new(&file).unwrap()
@@ -360,10 +410,12 @@ mod tests {
         ]);
         let series = Series::measured("switch");
         let cycles = reads.cycles(&series, &[sample(0, 40), sample(50, 50)]).unwrap();
-        let expected = [
-            Cycles { least: 50, estimate: 55, most: 70 },
-            Cycles { least: 120, estimate: 125, most: 165 },
-        ];
+        let expected = [[50, 55, 70], [120, 125, 165]].map(|[least, estimate, most]| Cycles {
+            least,
+            estimate,
+            most,
+            width: [most - least, 0, 0, 0, 0, 0],
+        });
         assert_eq!(cycles, expected);
         let short = Series { nominal: 30, ..series };
         assert_eq!(reads.cycles(&short, &[sample(0, 10)]).unwrap(), expected[..1]);
@@ -376,7 +428,17 @@ mod tests {
     fn where_times_fit_twice_the_bounds_are_the_widest() {
         let reads = reads(&[[0, 0, 0, 0, 0], [10, 0, 12, 30, 20], [20, 0, 26, 58, 38]]);
         let cycles = reads.cycles(&Series::measured("yield"), &[sample(0, 10)]).unwrap();
-        assert_eq!(cycles, [Cycles { least: 12, estimate: 14, most: 20 }]);
+        let bounds: Vec<[u64; 3]> =
+            cycles.iter().map(|cycles| [cycles.least, cycles.estimate, cycles.most]).collect();
+        assert_eq!(bounds, [[12, 14, 20]]);
+    }
+
+    #[test]
+    fn the_causes_of_a_width_are_named_by_their_share() {
+        let one = |width| Cycles { least: 0, estimate: 0, most: 0, width };
+        let text = causes(&[one([3, 0, 0, 6, 0, 0]), one([0, 1, 0, 10, 0, 0])]);
+        assert_eq!(text.unwrap(), "exceptions 80 %, branches 15 %, loads and stores 5 %");
+        assert_eq!(causes(&[one([0; 6])]), None);
     }
 
     #[test]
