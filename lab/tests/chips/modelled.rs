@@ -106,5 +106,32 @@ fn the_answer_says_what_it_is() {
     let why = "the bounds of `switch` are apart by: branches ";
     chronoscope(&["report", "--evidence"]).exits(0).shows(why).shows(", flash ");
     run("delay").shows("not offered").shows("the processor sleeps within its samples");
-    run("image").shows("not offered").shows("has no time of a chip");
+    run("operations").shows("not offered").shows("has no time of a chip");
+}
+
+/// A ranking says which kernel is first whatever the bounds, and in what unit; a kernel is marked only
+/// then.
+#[test]
+fn a_ranking_has_the_estimate_and_the_longest_time() {
+    let targets = ["--target", "tandem@cortex-m4,freertos@cortex-m4,embassy@cortex-m4"];
+    let chip = ["--chip", "stm32f405", "--clock", "84MHz", "--repeat", "1"];
+    let answer = chronoscope(&[&["run", "wakeup"], &targets[..], &chip].concat());
+    answer.exits(0).shows("first of its kind whatever the bounds; estimate, longest; µs");
+    // Every wake-up of FreeRTOS takes longer than every one of tandem; embassy is of another kind.
+    let mut rows = answer.stdout.lines().filter(|line| line.starts_with("wakeup "));
+    let row = rows.nth(1).unwrap();
+    assert_eq!(row.matches('●').count(), 1, "{row}");
+    let numbers: Vec<f64> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert_eq!(numbers.len(), 6, "{row}");
+    assert!(numbers.chunks(2).all(|pair| pair[0] <= pair[1]), "{row}");
+}
+
+/// A study's limits count instructions; in the time of a chip they judge nothing. Its bytes stay.
+#[test]
+fn limits_of_instructions_are_none_for_a_chip() {
+    let case = ["run", "microcontrollers", "wakeup", "image", "--target", "tandem@cortex-m4"];
+    let plain = chronoscope(&[&case[..], &["--repeat", "1"]].concat());
+    plain.exits(0).shows("limits hold");
+    let chip = chronoscope(&[&case[..], &["--chip", "stm32f405", "--repeat", "1"]].concat());
+    chip.exits(0).shows("2 of 2 limits hold");
 }

@@ -55,7 +55,9 @@ fn each_line_of_p1_is_told_by_both_instruments() {
     let (store, file) = (folder.path("runs.db"), folder.path("run.json"));
     p1("tandem@ibex,tandem@cortex-m4", &store, &["--format", "json", "-o", &file]);
     let cases: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    let cases = cases["cases"].as_array().unwrap();
+    // Cases by a model of P1's chip have no pins.
+    let has_pins = |case: &&Value| case["clock"]["domain"] != "modelled";
+    let cases: Vec<&Value> = cases["cases"].as_array().unwrap().iter().filter(has_pins).collect();
     // On each target 2 of delay, 4 of switch, and interrupt; log twice, since its case for embassy
     // is run on tandem too.
     assert_eq!(cases.len(), 2 * 9);

@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::Spec;
+use chronoscope_suite::{Spec, experiments::image::SPEC as IMAGE};
 use serde::Deserialize;
 
 pub use self::peer::{Peer, StatisticPair};
@@ -21,7 +21,9 @@ use chronoscope_base::{
     toml_text, toml_text::from_toml_with_known_keys, toml_text::list, toml_text::word,
 };
 use chronoscope_machine::{Machines, serial};
-use chronoscope_run::{Answering, Limit, Published, Run, Target, compared::StatisticChoice};
+use chronoscope_run::{
+    Answering, Limit, Published, Run, Target, compared::StatisticChoice, names::CHIP,
+};
 use chronoscope_units::{self as units, OneLine, Text, file, words};
 
 /// A study, as its TOML file has it.
@@ -265,6 +267,14 @@ impl Entry {
         }
     }
 
+    /// The limits of a case with these settings from the command line. A study's limits of time count
+    /// what its machines count: they are none for the time of a chip that the study does not name.
+    fn limits_with(&self, settings: &Settings) -> Vec<Limit> {
+        let counts_bytes = self.experiment == IMAGE.name;
+        let is_other = settings.contains_key(CHIP) && !self.set.contains_key(CHIP);
+        if is_other && !counts_bytes { Vec::new() } else { self.limits.clone() }
+    }
+
     fn cases(
         &self,
         machines: &Machines,
@@ -290,7 +300,7 @@ impl Entry {
             loops: overrides.loops,
             deadline: overrides.deadline.or(deadline),
             analyser: self.analyser,
-            limits: self.limits.clone(),
+            limits: self.limits_with(&overrides.settings),
             judge: StatisticChoice::read(&self.judge)?.or(StatisticChoice::read(&study.judge)?),
             published: self.published()?,
         };
@@ -321,8 +331,13 @@ impl Entry {
                 words::nearest(name, all.iter().copied())
             );
         }
+        // An entry for a chip is for the machines that it names.
+        let is_for = |target: &&Target| {
+            let mut machines = written.iter().map(|target| &target.machine);
+            !self.set.contains_key(CHIP) || machines.any(|machine| *machine == target.machine)
+        };
         let mut cases = Vec::new();
-        for target in targets {
+        for target in targets.iter().filter(is_for) {
             let known = names(target)?;
             let is_known = |name: &String| known.contains(&name.as_str());
             let mut settings = own.clone();

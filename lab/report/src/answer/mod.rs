@@ -227,7 +227,8 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         return of_experiments(run);
     };
     let name = rule::proper(&rules.subject);
-    let wins = format!("fastest in {won} of {} of its kind", span::count(rows, "timing"));
+    let winner = ranking.winner();
+    let wins = format!("{winner} in {won} of {} of its kind", span::count(rows, "timing"));
     let cost = ranking.cost(&rules.subject).filter(|(ratio, _)| *ratio > 1.05);
     let cost = cost
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
@@ -253,7 +254,8 @@ fn like_for_like(rules: &Answering, body: &Body<'_>) -> Vec<String> {
     let subject = &*rules.subject;
     let kinds = ["thread", "coroutine", "process"].into_iter().filter_map(|kind| {
         let Wins { won, rows } = ranking.wins(subject, Some(kind))?;
-        Some(format!("{kind}s against {kind}s, {subject} is fastest in {won} of {rows}"))
+        let winner = ranking.winner();
+        Some(format!("{kind}s against {kind}s, {subject} is {winner} in {won} of {rows}"))
     });
     let kinds: Vec<String> = kinds.filter(|_| mixed && !subject.is_empty()).collect();
     if kinds.is_empty() { kinds } else { vec![format!("Like for like, {}.", kinds.join("; "))] }

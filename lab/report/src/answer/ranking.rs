@@ -61,7 +61,8 @@ pub struct Row {
 pub struct Cell {
     /// The figure that ranks.
     pub value: f64,
-    /// The worst beside a usual figure, or the usual figure beside the worst.
+    /// The worst beside a usual figure, the usual figure beside the worst, or the upper bound of a
+    /// model.
     pub beside: Option<f64>,
     /// The bounds of a model between which every sample is; `None` for other figures.
     pub bounds: Option<(f64, f64)>,
@@ -83,6 +84,11 @@ pub enum Place {
 }
 
 impl Row {
+    /// Returns whether the row has times by a model, which are shown in µs without their unit.
+    pub fn is_in_micros(&self) -> bool {
+        self.unit == "ns" && self.cells.iter().flatten().any(|cell| cell.bounds.is_some())
+    }
+
     /// The value of a column.
     pub fn value(&self, column: usize) -> Option<f64> {
         self.cells[column].map(|cell| cell.value)
@@ -217,6 +223,16 @@ impl Ranking {
         (wins.rows > 0).then_some(wins)
     }
 
+    /// Returns whether a figure has the bounds of a model, which may leave the ranking open.
+    pub fn is_modelled(&self) -> bool {
+        self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.bounds.is_some())
+    }
+
+    /// The words for a kernel that wins a comparison.
+    pub fn winner(&self) -> &'static str {
+        if self.is_modelled() { "first whatever the bounds" } else { "fastest" }
+    }
+
     /// Returns whether a kernel offers several kinds of task.
     pub fn has_several_kinds(&self, kernel: &str) -> bool {
         self.columns.iter().filter(|column| column.kernel == kernel).count() > 1
@@ -288,9 +304,12 @@ impl Cells {
             if *unit.get_or_insert_with(|| own.clone()) != own {
                 return None;
             }
+            let bounds = bounds(case);
             let beside = beside.filter(|beside| beside.unit == span.unit);
             let beside = beside.as_ref().map(Span::number);
-            let cell = Cell { value: span.number(), beside, bounds: bounds(case) };
+            // Beside a model's estimate stands the longest time that is possible.
+            let beside = bounds.map(|(_, most)| most).or(beside);
+            let cell = Cell { value: span.number(), beside, bounds };
             let kernel = kernel(case).to_owned();
             if !values.iter().any(|(own, of, _)| (own, of) == (&kernel, &kind)) {
                 values.push((kernel, kind, cell));

@@ -5,7 +5,7 @@ use chronoscope_suite::{Parameter, Values, experiments, spec::Figure};
 use super::{reading, span::Span};
 use chronoscope_run::{
     Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
-    answer::Pick, answer::Sentence,
+    answer::Pick, answer::Sentence, names::CHIP,
 };
 use chronoscope_units::OneLine;
 
@@ -42,18 +42,25 @@ pub fn label(run: &Run, case: &CaseResult) -> Label {
     case.label.filtered(|part| alone || !others().all(|other| other.label.has(part)))
 }
 
-/// The cases with evidence that a pick selects.
+/// The cases with evidence that a pick selects. Time by a model of a chip is for a pick that names the
+/// chip, unless there is nothing else.
 pub fn cases<'a>(pick: &Pick, run: &'a Run) -> impl Iterator<Item = &'a CaseResult> {
-    run.cases.iter().filter(move |case| {
-        let has = |(name, value): (&OneLine, &OneLine)| match case.parameters.get(name) {
-            Some(own) => own == value,
-            None => left_out(&case.experiment, name).is_some_and(|default| **value == *default),
-        };
-        case.experiment == pick.experiment
-            && [&case.target, "", kernel(case)].contains(&&*pick.target)
-            && pick.when.iter().all(has)
-            && case.is_proven()
-    })
+    let is_modelled = |case: &CaseResult| case.parameters.contains_key(CHIP);
+    let found = || run.cases.iter().filter(|case| selects(pick, case));
+    let leaves_out = !pick.when.contains_key(CHIP) && !found().all(is_modelled);
+    found().filter(move |case| !(leaves_out && is_modelled(case)))
+}
+
+/// Returns whether a case has evidence, and what the pick asks for.
+fn selects(pick: &Pick, case: &CaseResult) -> bool {
+    let has = |(name, value): (&OneLine, &OneLine)| match case.parameters.get(name) {
+        Some(own) => own == value,
+        None => left_out(&case.experiment, name).is_some_and(|default| **value == *default),
+    };
+    case.experiment == pick.experiment
+        && [&case.target, "", kernel(case)].contains(&&*pick.target)
+        && pick.when.iter().all(has)
+        && case.is_proven()
 }
 
 /// The default of a parameter that cases leave out when they have it.

@@ -440,12 +440,16 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
                 Place::Equal => "= ",
                 Place::Behind | Place::Alone | Place::Open => "",
             };
-            let value = format!("{sign}{}", amount_of(cell.value, &row.unit));
-            let beside = cell.beside.filter(|_| paired).map(|value| amount_of(value, &row.unit));
+            let amount = |value| match row.is_in_micros() {
+                true => fixed(value / 1e3),
+                false => amount_of(value, &row.unit),
+            };
+            let value = format!("{sign}{}", amount(cell.value));
+            let beside = cell.beside.filter(|_| paired).map(amount);
             match (row.decides, beside) {
                 (_, None) => [value, String::new()],
-                (Decides::Typical, Some(worst)) => [value, worst],
-                (Decides::Worst, Some(typical)) => [typical, value],
+                (Decides::Worst, Some(typical)) if !row.is_in_micros() => [typical, value],
+                (_, Some(worst)) => [value, worst],
             }
         });
         texts.push(cells.collect());
@@ -465,8 +469,15 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
     texts.into_iter().map(joined).collect()
 }
 
+/// A time of some µs, with three digits.
+fn fixed(value: f64) -> String {
+    let decimals = if value >= 9.995 { 1 } else { 2 };
+    format!("{value:.decimals$}")
+}
+
 /// The line above a ranking: its signs, its figures and its unit.
 fn ranking_legend(ranking: &Ranking, paired: bool) -> String {
+    let is_modelled = ranking.is_modelled();
     let timed = ranking.rows.iter().find(|row| row.timed).map_or("", |row| &*row.unit);
     let others = ranking.rows.iter().filter(|row| !row.timed).count();
     let apart = match others {
@@ -474,8 +485,16 @@ fn ranking_legend(ranking: &Ranking, paired: bool) -> String {
         1 => " (the last row: counts)".to_owned(),
         others => format!(" (the last {others} rows: counts)"),
     };
-    let unit = if matches!(timed, "" | "ns") { String::new() } else { format!("; {timed}") };
-    let pair = if paired { "; usual, worst" } else { "" };
+    let unit = match timed {
+        "ns" if is_modelled => "; µs".to_owned(),
+        "" | "ns" => String::new(),
+        unit => format!("; {unit}"),
+    };
+    let pair = match (paired, is_modelled) {
+        (false, _) => "",
+        (true, false) => "; usual, worst",
+        (true, true) => "; estimate, longest",
+    };
     let kinds: BTreeSet<&str> = ranking
         .columns
         .iter()
@@ -483,7 +502,10 @@ fn ranking_legend(ranking: &Ranking, paired: bool) -> String {
         .map(|column| column.kind.as_str())
         .collect();
     let of_kind = if kinds.len() > 1 { " of its kind" } else { "" };
-    format!("● best{of_kind}, = equal{pair}{unit}{apart}")
+    match is_modelled {
+        true => format!("● first{of_kind} whatever the bounds{pair}{unit}{apart}"),
+        false => format!("● best{of_kind}, = equal{pair}{unit}{apart}"),
+    }
 }
 
 /// The line that names the columns without room; `None` if all fit.

@@ -83,8 +83,11 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
     if has(Domain::Modelled) {
-        let head = "Exact paths, modelled cycles";
-        return Some(Verdict::good(head, "a repeat gives the same; the bounds: report --full"));
+        let bounds = "a repeat gives the same; the bounds: report --full";
+        return Some(match has(Domain::Instructions) || has(Domain::Cycles) {
+            true => Verdict::good("Exact paths; the time of a chip is by a model", bounds),
+            false => Verdict::good("Exact paths, modelled cycles", bounds),
+        });
     }
     let what = match (has(Domain::Instructions), has(Domain::Cycles)) {
         (true, true) => "instructions, emulated, and cycles, simulated",
@@ -203,7 +206,11 @@ fn judged(run: &Run) -> Option<String> {
         _ => format!("{} missed the deadline.", span::share_of(missed, samples)),
     });
     let is_measured = run.peers.is_empty() && run.cases.iter().any(CaseResult::is_proven);
-    let nothing = || is_measured.then(|| "No limits were set: nothing is judged.".to_owned());
+    let mut clocks = run.cases.iter().filter_map(|case| case.clock.as_ref());
+    // A study's limits count instructions; they are left out where a chip is asked for.
+    let is_modelled = is_measured && clocks.all(|clock| clock.domain == Domain::Modelled);
+    let unit = if is_modelled { " in µs" } else { "" };
+    let nothing = || is_measured.then(|| format!("No limits were set{unit}: nothing is judged."));
     on_limits(run).or(deadline).or_else(nothing)
 }
 
