@@ -52,11 +52,11 @@ struct Lines {
     reads_of_a_line: u32,
 }
 
-/// What a cache has of a read.
+/// The part of a read that a cache has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Held {
     Read,
-    /// Its line, which may not be complete.
+    /// The line, which may not be complete.
     Line,
     Nothing,
 }

@@ -14,6 +14,7 @@ Examples:
   chronoscope run quick             how well does this machine keep time?
   chronoscope run rt-acceptance     may it carry real-time work?
   chronoscope run microcontrollers  kernels of microcontrollers, emulated
+  chronoscope worst switch          how long can an interrupt wait?
   chronoscope report --demo         recorded runs: a page, a comparison, a history
   chronoscope report --full         all figures of the last run
   chronoscope compare last-1 last   is the last run slower than the one before?
@@ -35,6 +36,15 @@ Examples:
   chronoscope run switch --target linux-rt@vm    on another target
 
 Exit status: 0 pass, 1 error, 2 limit missed, 4 inconclusive, 130 interrupted.";
+
+pub const WORST: &str = "\
+Examples:
+  chronoscope worst switch                          tandem and FreeRTOS
+  chronoscope worst message --target rtic@cortex-m4
+  chronoscope worst switch --set primitive=yield    another round
+
+EXPERIMENT is switch, wakeup, message or interrupt. Exit status: 0 pass, 1 error,
+2 limit missed, 4 inconclusive (an arrival could not be tried), 130 interrupted.";
 
 pub const REPORT: &str = "\
 Examples:

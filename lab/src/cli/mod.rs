@@ -63,6 +63,10 @@ pub enum Command {
     /// Run experiments, or a study, and show the answer.
     #[command(after_help = help::RUN)]
     Run(Run),
+    /// How long can an interrupt wait? Have one arrive at every instruction of a round of an
+    /// experiment, on an emulated Cortex-M. The options are those of `run`.
+    #[command(after_help = help::WORST)]
+    Worst(Run),
     /// Show a run that is stored, or a JSON file of one, in any format.
     #[command(after_help = help::REPORT)]
     Report(Report),

@@ -29,6 +29,7 @@ mod team;
 mod trace;
 mod transfer;
 mod until_sure;
+mod worst;
 
 use anyhow::Result;
 
@@ -46,6 +47,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Cache(cache) => cache::execute(&cache),
         Command::Capture(capture) => capture::execute(&capture),
         Command::Run(run) => run::execute(&run),
+        Command::Worst(run) => worst::execute(run),
         Command::Report(report) => report::execute(&report),
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),

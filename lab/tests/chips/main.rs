@@ -31,6 +31,7 @@ mod serial_images;
 mod shards;
 mod slurm;
 mod tutorials;
+mod worst;
 
 use common::{cases, median};
 

@@ -424,6 +424,10 @@ fn what_cannot_be_observed_is_one_line_and_nothing_is_written() {
     complains(&image, &["--machine", "virt", "--load", "none@0x80"], "there is no such image");
     complains(&image, &["--machine", "virt", "--disk", "none"], "there is no such image");
     complains(&image, &["--machine", "virt", "--task", "main"], "has no symbols of variables");
-    complains(&image, &["--machine", "virt", "--stimuli", "9"], "are not offered on virt: QEMU");
+    complains(
+        &image,
+        &["--machine", "virt", "--stimuli", "9"],
+        "are not offered on virt: an observer",
+    );
     assert!(!Path::new(&store).exists());
 }

@@ -5,9 +5,15 @@
 //! QEMU that does not.
 
 use std::{
-    ffi::{CStr, c_int, c_uint, c_void},
-    mem,
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    mem, ptr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicPtr, Ordering::Relaxed},
+    },
 };
+
+use crate::give_up;
 
 /// GLib's growing array of bytes, as its documentation declares it.
 #[repr(C)]
@@ -117,6 +123,62 @@ impl Emulator {
     pub fn slept(&self) -> i64 {
         // SAFETY: as above.
         self.time() - unsafe { (self.icount_to_ns)((self.icount_get_raw)()) }
+    }
+}
+
+/// QEMU's functions that make an exception of an Armv7-M processor pending.
+pub struct Interrupter {
+    get_cpu: unsafe extern "C" fn(c_int) -> *mut c_void,
+    run_on_cpu: unsafe extern "C" fn(*mut c_void, Work, usize),
+}
+
+/// QEMU's `run_on_cpu_func`, whose second argument is a union of the size of a pointer.
+type Work = extern "C" fn(*mut c_void, usize);
+type Resolve = unsafe extern "C" fn(*const c_char, *const c_char, *mut bool) -> *mut c_void;
+type SetPending = unsafe extern "C" fn(*mut c_void, c_int, bool);
+
+/// The interrupt controller's function and its object, found when the machine runs.
+static CONTROLLER: OnceLock<(SetPending, AtomicPtr<c_void>)> = OnceLock::new();
+
+impl Interrupter {
+    /// Looks up all functions.
+    pub fn find() -> Result<Self, String> {
+        // SAFETY: they have these types in QEMU 7.2 (include/hw/core/cpu.h).
+        unsafe {
+            Ok(Self {
+                get_cpu: function(c"qemu_get_cpu")?,
+                run_on_cpu: function(c"async_run_on_cpu")?,
+            })
+        }
+    }
+
+    /// Makes an exception pending after the instruction that executes. The machine must run.
+    pub fn pend(&self, exception: u32) {
+        // SAFETY: the processor exists, since its code executes. QEMU calls the function on the
+        // processor's thread, between two blocks, with its lock of devices held.
+        unsafe { (self.run_on_cpu)((self.get_cpu)(0), pend, exception as usize) }
+    }
+}
+
+extern "C" fn pend(_: *mut c_void, exception: usize) {
+    let (set_pending, controller) =
+        CONTROLLER.get_or_init(|| controller().unwrap_or_else(|error| give_up(&error)));
+    // SAFETY: the object is the controller of the machine's only processor, which lives as long as
+    // QEMU; an exception's number is below 256. The second state, of TrustZone, is not asked for.
+    unsafe { set_pending(controller.load(Relaxed), exception as c_int, false) }
+}
+
+fn controller() -> Result<(SetPending, AtomicPtr<c_void>), String> {
+    // SAFETY: both have these types in QEMU 7.2 (include/qom/object.h,
+    // include/hw/intc/armv7m_nvic.h); the strings end with 0.
+    let (set_pending, object) = unsafe {
+        let resolve: Resolve = function(c"object_resolve_path_type")?;
+        let object = resolve(c"".as_ptr(), c"armv7m_nvic".as_ptr(), ptr::null_mut());
+        (function(c"armv7m_nvic_set_pending")?, object)
+    };
+    match object.is_null() {
+        true => Err("the machine has no interrupt controller of a Cortex-M".to_owned()),
+        false => Ok((set_pending, AtomicPtr::new(object))),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 pub const LINK: usize = 14;
 const XPSR: usize = 25;
 
-const VECTOR_TABLE_OFFSET: u64 = 0xe000_ed08;
+pub const VECTOR_TABLE_OFFSET: u64 = 0xe000_ed08;
 const ACTIVE_INTERRUPTS: u64 = 0xe000_e300;
 const SYSTEM_HANDLERS: u64 = 0xe000_ed24;
 

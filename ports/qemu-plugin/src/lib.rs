@@ -21,9 +21,13 @@
 //!
 //! With `cycles=FILE`, it gives the cycles of a Cortex-M by the model of its core (module `cycles`).
 //!
+//! With `arrivals=FILE`, it makes an exception pending at each instruction of a round (module
+//! `arrivals`).
+//!
 //! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.
 
 mod api;
+mod arrivals;
 mod clock;
 mod cycles;
 mod emulator;
@@ -99,6 +103,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     };
     let (name, outcome) = if observe::is_asked(&arguments) {
         ("observer", observe::install(id, info, &arguments))
+    } else if arrivals::is_asked(&arguments) {
+        ("arrivals", arrivals::install(id, info, &arguments))
     } else if cycles::is_asked(&arguments) {
         ("cycles", cycles::install(id, info, &arguments))
     } else {

@@ -22,6 +22,7 @@ pub mod switch;
 pub mod ticks;
 pub mod transaction;
 pub mod wakeup;
+pub mod worst;
 
 pub mod timing;
 
@@ -79,6 +80,7 @@ macro_rules! experiments {
             pipeline: kind [messages delays];
             image: lab [];
             operations: lab [];
+            worst: lab [];
         }
     };
 }
@@ -112,7 +114,7 @@ where
 pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
 
 /// The experiments in the table whose choice is `lab`.
-pub static OF_THE_LAB: [&Spec; 2] = [&image::SPEC, &operations::SPEC];
+pub static OF_THE_LAB: [&Spec; 3] = [&image::SPEC, &operations::SPEC, &worst::SPEC];
 
 /// Finds an experiment by its name.
 pub fn find(name: &str) -> Option<&'static Spec> {

@@ -84,8 +84,8 @@ impl<'m> Observed<'m> {
     pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
         if question.stimuli {
             bail!(
-                "interrupts at seeded moments (--stimuli) are not offered on {}: QEMU's plugin \
-                 interface has no call that raises one, and no machine was tried",
+                "interrupts at seeded moments (--stimuli) are not offered on {}: an observer changes \
+                 nothing of the image; `worst` raises one at every instruction of an experiment",
                 printable(question.machine)
             );
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, Result, bail};
 
-use symbols::Symbols;
+pub(crate) use symbols::Symbols;
 
 use chronoscope_run::{Cycles, Spent};
 

@@ -77,6 +77,26 @@ impl<'image> Symbols<'image> {
         chosen.map(Frame::name).or_else(label).unwrap_or_else(|| format!("{address:#x}"))
     }
 
+    /// Returns the function of an instruction, with the file and the line where they are known.
+    pub fn place(&self, address: u64) -> String {
+        let function = self.function(address);
+        let own = |location: &addr2line::Location<'_>| {
+            let (file, line) = (location.file?, location.line?);
+            (!file.contains("/library/")).then(|| {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                format!("{function}, {name}:{line}")
+            })
+        };
+        let frames = self.tables.find_frames(address).skip_all_loads();
+        let mut found = None;
+        if let Ok(mut frames) = frames {
+            while let Ok(Some(frame)) = frames.next() {
+                found = found.or_else(|| own(&frame.location?));
+            }
+        }
+        found.unwrap_or(function)
+    }
+
     /// The functions inlined at an address, innermost first, and last the function that contains
     /// them.
     fn frames(&self, address: u64) -> Result<Vec<Frame>> {
@@ -120,7 +140,8 @@ impl Frame {
             Some(generic) if generic > 0 => &self.function[..generic],
             _ => &self.function,
         };
-        if function.contains("::") { function.to_owned() } else { module(&self.file) + function }
+        let has_module = self.file.ends_with(".rs") && !function.contains("::");
+        if has_module { module(&self.file) + function } else { function.to_owned() }
     }
 }
 

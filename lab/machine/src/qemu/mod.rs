@@ -7,6 +7,7 @@ pub(super) mod chip;
 mod modelled;
 mod operations;
 mod smallest;
+mod worst;
 
 use std::{
     fs,
@@ -308,6 +309,7 @@ fn of_the_lab(request: &Request) -> Option<OfTheLab> {
     match request.experiment() {
         name if name == experiments::image::SPEC.name => Some(smallest::run),
         name if name == experiments::operations::SPEC.name => Some(operations::run),
+        name if name == experiments::worst::SPEC.name => Some(worst::run),
         _ => None,
     }
 }

@@ -170,7 +170,7 @@ impl Modelled {
 }
 
 /// The frames of a stream, without their ends.
-fn frames(stream: &[u8]) -> Result<Vec<Vec<u8>>> {
+pub(super) fn frames(stream: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut frames: Vec<Vec<u8>> = stream.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
     if frames.pop().is_some_and(|rest| !rest.is_empty()) {
         bail!("the stream was cut short");

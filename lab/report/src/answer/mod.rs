@@ -2,6 +2,7 @@
 //! rules choose its form; a run without rules is answered by its cases. `docs/report.md` has the
 //! words and the thresholds.
 
+pub mod arrivals;
 pub mod compared;
 pub mod elsewhere;
 pub mod explain;
@@ -19,6 +20,7 @@ pub mod trust;
 use std::{borrow::Cow, fmt};
 
 use self::{
+    arrivals::Strip,
     latency::Latency,
     list::{Limited, List},
     ranking::{Ranking, Wins},
@@ -84,6 +86,8 @@ pub enum Body<'a> {
     Ranking(Ranking),
     /// A table of text.
     List(List),
+    /// The waits of an interrupt over the moment of its arrival.
+    Arrivals(Vec<Strip>),
     /// No case has evidence.
     Nothing,
 }
@@ -175,10 +179,11 @@ fn body<'a>(run: &'a Run, rules: &Answering) -> Body<'a> {
         if rows.is_empty() { Body::Nothing } else { Body::Latencies(rows) }
     };
     let ranking = || Ranking::from_run(run, rules).map(Body::Ranking);
+    let arrivals = || arrivals::strips(run).map(Body::Arrivals);
     let found = match rules.layout {
         Layout::Latencies => None,
         Layout::Auto if !run.peers.is_empty() && run.cases.is_empty() => list(list::peers(run)),
-        Layout::Auto | Layout::Ranking => ranking(),
+        Layout::Auto | Layout::Ranking => arrivals().or_else(ranking),
         Layout::Limits => list(list::limits(run)),
         Layout::Published => list(list::published(run, rules)),
         Layout::Peers => list(list::peers(run)),
@@ -191,6 +196,7 @@ fn own_title(run: &Run, rules: &Answering, body: &Body<'_>) -> String {
     match (rules.layout, body) {
         (_, Body::Nothing) => nothing(run),
         (_, Body::Ranking(ranking)) => of_ranking(run, rules, ranking),
+        (_, Body::Arrivals(strips)) => arrivals::title(strips),
         (Layout::Limits, Body::List(_)) => of_limits(run),
         (Layout::Published, Body::List(list)) => of_published(list),
         (_, Body::List(_)) if !run.peers.is_empty() => {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Answer, Body, Problem, Step,
+    arrivals::Strip,
     latency::Latency,
     list::List,
     ranking::{Cell, Column, Place, Ranking, Row, amount_of},
@@ -125,6 +126,7 @@ fn lines(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
         Body::Latencies(rows) => latencies(rows, width, left - problems.len(), screen),
         Body::Ranking(ranking) => self::ranking(ranking, width, left - problems.len(), screen),
         Body::List(list) => self::list(list, width, left - problems.len(), screen),
+        Body::Arrivals(strips) => self::strips(strips, width, left - problems.len()),
         Body::Nothing => Vec::new(),
     };
     [top, rows, also, problems, vec![Line::default()], bottom].concat()
@@ -473,6 +475,57 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
 fn fixed(value: f64) -> String {
     let decimals = if value >= 9.995 { 1 } else { 2 };
     format!("{value:.decimals$}")
+}
+
+/// The waits over the arrivals, with one scale: a head and a few rows for each kernel.
+fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
+    const LABEL: usize = 7;
+    const HEIGHT: (usize, usize) = (2, 8);
+    let height = (most / strips.len()).saturating_sub(1).clamp(HEIGHT.0, HEIGHT.1);
+    let longest = strips.iter().map(Strip::longest).fold(1.0, f64::max);
+    // Each strip has its part of the width, so that a short round looks short.
+    let rounds = strips.iter().map(|strip| strip.waits.len()).max().unwrap_or(1);
+    let room = width.saturating_sub(LABEL + 1).max(1);
+    let mut lines = Vec::new();
+    for strip in strips {
+        let arrivals = strip.waits.len();
+        lines.push(Line::styled(
+            Style::Dim,
+            cut(
+                &format!(
+                    "{}, at most {} at instruction {} ○ of {}: arrival, wait",
+                    strip.kernel,
+                    grouped(strip.longest()),
+                    strip.at(),
+                    arrivals + 1
+                ),
+                width,
+            ),
+        ));
+        let columns = strip.columns((room * arrivals / rounds).max(room / 4));
+        let peak = columns.iter().position(|wait| *wait >= strip.longest());
+        let level = |wait: f64| (wait / longest * height as f64).ceil() as usize;
+        for row in (1..=height).rev() {
+            let label = if row == height { grouped(longest) } else { String::new() };
+            let mut line = Line::styled(Style::Dim, format!("{label:>LABEL$}│"));
+            for (index, wait) in columns.iter().enumerate() {
+                let own = level(*wait);
+                let is_peak = Some(index) == peak && row == own.max(1);
+                let sign = if is_peak {
+                    '○'
+                } else if own >= row {
+                    '█'
+                } else {
+                    ' '
+                };
+                let style = if is_peak { Style::Contrast } else { Style::Subject };
+                line = line.with(style, sign);
+            }
+            lines.push(line);
+        }
+    }
+    lines.truncate(most);
+    lines
 }
 
 /// The line above a ranking: its signs, its figures and its unit.

@@ -3,6 +3,7 @@
 
 use super::{rule::machine, span};
 use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
+use chronoscope_suite::experiments::worst::SPEC as WORST;
 use chronoscope_units::{digits, show};
 
 /// The load of a processor from which other programs may have run in the place of a measured task.
@@ -82,6 +83,11 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     let has = |domain| {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
+    if cases.iter().all(|case| case.experiment == WORST.name) && has(Domain::Instructions) {
+        let what =
+            "every arrival in this round, of these builds, from one state; nothing is sampled";
+        return Some(Verdict::good("Exhaustive", what));
+    }
     if has(Domain::Modelled) {
         let bounds = "a repeat gives the same; the bounds: report --full";
         return Some(match has(Domain::Instructions) || has(Domain::Cycles) {

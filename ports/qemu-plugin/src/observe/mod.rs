@@ -19,10 +19,10 @@ use std::{
     },
 };
 
-pub use self::{arm::About, settings::is_asked};
+pub use self::{arm::About, events::exit, settings::is_asked};
 use self::{
     arm::Arm,
-    events::{Events, Reason, exit, kind},
+    events::{Events, Reason, kind},
     riscv::{Entered, Riscv},
     settings::Settings,
 };

@@ -1,0 +1,435 @@
+//! The experiment `worst` on an emulated Cortex-M: an interrupt at every instruction of a round of
+//! another experiment.
+//!
+//! The image runs twice, unchanged. In the first run, QEMU's plugin writes the loads from devices; the
+//! starts of the samples are among them, and the load at which most samples start is the mark, where a
+//! round begins. In the second run the plugin makes the interrupt pending, an instruction later in each
+//! round (`ports/qemu-plugin/src/arrivals.rs`).
+
+use std::{cmp::Reverse, collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context, Result, bail, ensure};
+use chronoscope_child as child;
+use chronoscope_suite::{
+    Values, experiments,
+    wire::{self, Clock, Domain, Evidence, Record, Role, Sample, Series},
+};
+
+use super::{Qemu, Variant, chip, modelled::frames, plugin, semihosting};
+use crate::{Request, Start, profile::Symbols, scratch, stream::StreamBuilder};
+
+/// The rounds before the first one that counts, in which caches of the kernel's own fill.
+const SKIPPED: u32 = 20;
+
+/// The functions of a round that are named, and the characters of a name.
+const MOST_BLOCKS: usize = 6;
+const LONGEST_NAME: usize = 40;
+
+/// The name of the measured series.
+const WAIT: &str = "arrival to handler";
+
+/// Tries every arrival, and passes the waits to `sink`.
+///
+/// # Errors
+/// The image cannot be built or run, or its round has no mark or does not repeat.
+pub(super) fn run(
+    qemu: &Qemu<'_>,
+    start: &Start<'_>,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let Qemu { chip, image, images, agreements } = qemu;
+    let kernel = image.kernel();
+    let asked = Asked::new(start.request, image.kind())?;
+    let mut stream = StreamBuilder::begin(kernel, start.request)?;
+    if !chip.core.starts_with("Cortex-M") || chip.timers.is_some() {
+        return sink(&stream.refuse("the interrupts of this chip cannot be made pending here")?);
+    }
+    let file = image.variant(Variant::Plain)?;
+    let folder = scratch::folder()?;
+    let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
+    let plugin = quoted(&plugin(images)?);
+    let (loads, arrivals) = (folder.path("loads"), folder.path("arrivals"));
+    let start_image = |more: &[String], sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+        let mut command = chip::command(chip);
+        command.arg("-semihosting-config").arg(semihosting(&asked.request)).args(more);
+        command.arg("-kernel").arg(&file);
+        child::run(&mut command, chip.program(), start.limit, start.stop, sink)
+    };
+
+    let mut found = Vec::new();
+    let options = ["-plugin".to_owned(), format!("{plugin},loads={}", quoted(&loads))];
+    start_image(&options, &mut |bytes| {
+        found.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    let mark = match starts(&found)? {
+        Starts::Of(starts) => mark(&starts, &fs::read_to_string(&loads)?)?,
+        Starts::Refused(why) => return sink(&stream.refuse(&why)?),
+    };
+
+    let what = format!("{kernel}@{} {}", chip.name, start.request);
+    let sweep = |mark: u64, first: usize| {
+        let place = format!("mark={mark:#x},skip={SKIPPED},first={first}");
+        let mut options = format!("{plugin},arrivals={},{place}", quoted(&arrivals));
+        if let Some(exception) = &asked.exception {
+            options += &format!(",exception={exception}");
+        }
+        let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
+        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            start_image(&options, &mut |_| Ok(()))?;
+            sink(&fs::read(&arrivals)?)
+        };
+        let mut bytes = Vec::new();
+        agreements.run(&file, &format!("{what} {place}"), once, &mut |more| {
+            bytes.extend_from_slice(more);
+            Ok(())
+        })?;
+        Sweep::parse(&String::from_utf8(bytes).context("the arrivals are no text")?)
+    };
+    let mut tried = sweep(mark, 1)?;
+    let mut mark = mark;
+    // A sample may be of many operations, one after the other: then one of them is the round.
+    if !tried.is_complete()
+        && let Some(inner) = inner_mark(&tried.path)
+    {
+        mark = inner;
+        tried = sweep(mark, 1)?;
+    }
+    // The image may end before it has had enough rounds.
+    while !tried.is_complete() {
+        let before = tried.count();
+        tried.append(sweep(mark, 1 + before)?)?;
+        ensure!(tried.count() > before, "the image ends before the next arrival is tried");
+    }
+
+    let image = fs::read(&file)?;
+    tried.write(&mut stream, chip.hertz(), &Symbols::read(&image)?)?;
+    sink(&stream.end()?)
+}
+
+/// The round that is asked for.
+struct Asked {
+    request: Request,
+    exception: Option<String>,
+}
+
+impl Asked {
+    /// # Errors
+    /// The experiment of the round does not have one of the parameters.
+    fn new(request: &Request, kind: &str) -> Result<Self> {
+        let name = request.get("of").unwrap_or("switch");
+        let Some(spec) = experiments::find(name) else { bail!("unknown experiment `{name}`") };
+        let mut inner = Request::new(name);
+        for parameter in experiments::worst::SPEC.parameters {
+            let passed = !matches!(parameter.name, "of" | "interrupt");
+            if let Some(value) = request.get(parameter.name).filter(|_| passed) {
+                ensure!(
+                    spec.parameters.iter().any(|known| known.name == parameter.name),
+                    "`{name}` has no parameter `{}`",
+                    parameter.name
+                );
+                inner = inner.with(parameter.name, value);
+            }
+        }
+        for parameter in spec.parameters {
+            let Values::Word(words) = parameter.values else { continue };
+            let is_kind = matches!(parameter.name, "kind" | "pair");
+            let fits = |word: &&&str| word.split('-').all(|one| one == kind);
+            if let Some(word) = words.iter().find(fits)
+                && is_kind
+                && inner.get(parameter.name).is_none()
+            {
+                inner = inner.with(parameter.name, word);
+            }
+        }
+        let exception = request.get("interrupt").map(str::to_owned);
+        Ok(Self { request: inner, exception })
+    }
+}
+
+/// The starts of a stream's first measured series.
+enum Starts {
+    /// The times, counted from the first one.
+    Of(Vec<i64>),
+    /// The image refuses the request.
+    Refused(String),
+}
+
+fn starts(stream: &[u8]) -> Result<Starts> {
+    let mut measured = None;
+    let mut starts = Vec::new();
+    let mut time = 0_i64;
+    for mut frame in frames(stream)? {
+        match wire::decode(&mut frame) {
+            Ok(Record::Series(series)) if measured.is_none() && series.role == Role::Measured => {
+                measured = Some(series.id);
+            }
+            Ok(Record::Samples(samples)) if measured == Some(samples.series) => {
+                for sample in samples.block {
+                    time += sample.gap;
+                    starts.push(time);
+                }
+            }
+            Ok(Record::Refused { what, .. }) => return Ok(Starts::Refused(what.to_owned())),
+            Ok(_) => {}
+            Err(_) => bail!("the stream is damaged"),
+        }
+    }
+    ensure!(starts.len() > 2, "the experiment has no samples, so no round");
+    let first = starts[0];
+    Ok(Starts::Of(starts.into_iter().map(|start| start - first).collect()))
+}
+
+/// The address of the load at which most samples start.
+fn mark(starts: &[i64], loads: &str) -> Result<u64> {
+    let mut by_time = BTreeMap::new();
+    for line in loads.lines() {
+        let parts = line.split_once(" 0x");
+        let parsed = parts.and_then(|(time, at)| {
+            Some((time.parse::<i64>().ok()?, u64::from_str_radix(at, 16).ok()?))
+        });
+        let Some((time, at)) = parsed else { bail!("the loads are damaged: `{line}`") };
+        by_time.insert(time, at);
+    }
+    let last = starts.last().copied().unwrap_or_default();
+    for origin in by_time.keys().filter(|origin| by_time.contains_key(&(*origin + last))) {
+        let found: Option<Vec<u64>> =
+            starts.iter().map(|start| by_time.get(&(origin + start)).copied()).collect();
+        let Some(found) = found else { continue };
+        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+        found.iter().for_each(|at| *counts.entry(*at).or_default() += 1);
+        if let Some((at, _)) = counts.into_iter().max_by_key(|(_, count)| *count) {
+            return Ok(at);
+        }
+    }
+    bail!("the samples of the experiment do not start at reads of the clock")
+}
+
+/// The mark of the shortest round that a long one consists of, in the middle of it; `None` if it does
+/// not repeat there.
+fn inner_mark(path: &[u64]) -> Option<u64> {
+    let rest = &path[path.len() / 2..];
+    let repeats = |length: &usize| rest[..*length] == rest[*length..2 * *length];
+    let length = (1..=rest.len() / 2).find(repeats)?;
+    let round = &rest[..length];
+    let once = |at: &&u64| round.iter().filter(|other| other == at).count() == 1;
+    round.iter().find(once).copied()
+}
+
+/// An arrival that was tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Arrival {
+    /// The place of its instruction in the round; the mark is 0.
+    place: u64,
+    /// The instructions until the handler.
+    wait: u64,
+    /// The instructions of the round with the interrupt.
+    length: u64,
+    /// The rounds that were needed.
+    tries: u64,
+}
+
+/// All arrivals of a round.
+#[derive(Debug, Default, PartialEq)]
+struct Sweep {
+    exception: u64,
+    /// The addresses of the round's instructions.
+    path: Vec<u64>,
+    arrivals: Vec<Arrival>,
+    /// The arrivals that no try came to.
+    missed: usize,
+}
+
+impl Sweep {
+    /// # Errors
+    /// Names the line that the plugin does not write.
+    fn parse(text: &str) -> Result<Self> {
+        let mut sweep = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let number = |word: &str| match word.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).ok(),
+                None => word.parse().ok(),
+            };
+            let numbers: Option<Vec<u64>> = words[1..].iter().map(|word| number(word)).collect();
+            match (words[0], numbers.as_deref()) {
+                ("enabled", Some([_, _])) => {}
+                ("exception", Some([number])) => sweep.exception = *number,
+                ("path", Some([at])) => sweep.path.push(*at),
+                ("arrival", Some(&[place, wait, length, tries])) => {
+                    sweep.arrivals.push(Arrival { place, wait, length, tries });
+                }
+                ("missed", Some([_])) => sweep.missed += 1,
+                _ => bail!("the arrivals are damaged: `{line}`"),
+            }
+        }
+        ensure!(sweep.path.len() > 1, "the image ended before two rounds in a row were equal");
+        Ok(sweep)
+    }
+
+    /// Returns whether every instruction of the round was tried, but for the mark.
+    fn is_complete(&self) -> bool {
+        self.count() + 1 == self.path.len()
+    }
+
+    /// The arrivals so far.
+    fn count(&self) -> usize {
+        self.arrivals.len() + self.missed
+    }
+
+    /// Appends the arrivals of another start.
+    ///
+    /// # Errors
+    /// It has another round.
+    fn append(&mut self, other: Self) -> Result<()> {
+        ensure!(self.path == other.path, "another start of the image has another round");
+        self.arrivals.extend(other.arrivals);
+        self.missed += other.missed;
+        Ok(())
+    }
+
+    /// The arrival that waits longest, the first of equal ones.
+    fn worst(&self) -> Option<&Arrival> {
+        self.arrivals.iter().rev().max_by_key(|arrival| arrival.wait)
+    }
+
+    /// Writes the waits, the evidence, and the place of the longest wait.
+    fn write(&self, stream: &mut StreamBuilder, hertz: u64, symbols: &Symbols<'_>) -> Result<()> {
+        let clock = Clock { domain: Domain::Instructions, hertz, resolution: 1 };
+        stream.send(&Record::Clock(clock))?;
+        let mut before = 0;
+        // A sample's time is its place in the round.
+        let samples: Vec<Sample> = self
+            .arrivals
+            .iter()
+            .map(|arrival| {
+                let gap = (arrival.place - before).cast_signed();
+                before = arrival.place;
+                Sample { gap, value: arrival.wait }
+            })
+            .collect();
+        stream.series(Series::measured(WAIT), samples.iter().copied())?;
+        let lengths = samples.iter().zip(&self.arrivals);
+        let lengths = lengths.map(|(sample, arrival)| Sample { value: arrival.length, ..*sample });
+        let role = Role::Auxiliary;
+        stream.series(Series { role, ..Series::measured("round with the interrupt") }, lengths)?;
+        let round = self.path.len() as u64;
+        for (name, value) in [("round", round), ("exception", self.exception)] {
+            stream.send(&Record::Figure { name, unit: "", value: value as f64 })?;
+        }
+        if let Some(worst) = self.worst() {
+            let at = self.path.get(worst.place as usize).copied().unwrap_or_default();
+            stream.send(&Record::Figure { name: "at", unit: "", value: worst.place as f64 })?;
+            stream.send(&Record::Log(&format!(
+                "longest wait: {} instructions, for an arrival at instruction {} of {round}, in {}",
+                worst.wait,
+                worst.place,
+                symbols.place(at)
+            )))?;
+        }
+        stream.send(&Record::Log(&format!(
+            "the round, by function: {}",
+            blocks(&self.path, symbols)
+        )))?;
+        let again = self.arrivals.iter().filter(|arrival| arrival.tries > 1).count();
+        // The mark itself is where a round begins.
+        let all = (round - 1) as f64;
+        let tried = self.arrivals.len() as f64;
+        for (name, value, low, high) in [
+            ("arrivals tried", tried, all, all),
+            ("arrivals tried again", again as f64, 0.0, f64::INFINITY),
+        ] {
+            stream.send(&Record::Evidence(Evidence { name, value, low, high }))?;
+        }
+        Ok(())
+    }
+}
+
+/// The functions with the most instructions of a round, in the order of the round.
+fn blocks(path: &[u64], symbols: &Symbols<'_>) -> String {
+    let mut blocks: Vec<(String, usize)> = Vec::new();
+    for at in path {
+        let name = symbols.function(*at);
+        match blocks.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => blocks.push((name, 1)),
+        }
+    }
+    let mut counts: Vec<usize> = blocks.iter().map(|(_, count)| *count).collect();
+    counts.sort_unstable_by_key(|count| Reverse(*count));
+    let least = counts.get(MOST_BLOCKS - 1).copied().unwrap_or_default();
+    let shown = blocks.iter().filter(|(_, count)| *count >= least).take(MOST_BLOCKS);
+    let texts: Vec<String> = shown
+        .map(|(name, count)| {
+            let name: String = name.chars().take(LONGEST_NAME).collect();
+            format!("{name} {count}")
+        })
+        .collect();
+    texts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::request;
+
+    const SWEEP: &str = "enabled 44 0x8000874\nexception 44\npath 0x8000100\npath 0x8000102\n\
+                         path 0x8000104\narrival 1 0 127 1\narrival 2 46 130 3\n";
+
+    #[test]
+    fn the_lines_of_the_plugin_are_read() {
+        let sweep = Sweep::parse(SWEEP).unwrap();
+        assert_eq!((sweep.exception, sweep.path.len(), sweep.is_complete()), (44, 3, true));
+        assert_eq!(sweep.worst(), Some(&Arrival { place: 2, wait: 46, length: 130, tries: 3 }));
+        for (from, to) in [
+            ("arrival 1 0 127 1", "arrival 1 0 127"),
+            ("arrival 1 0 127 1", "arrival 1 -1 127 1"),
+            ("path 0x8000104", "path 0xg"),
+            ("exception 44", "panicked"),
+            ("exception 44", ""),
+        ] {
+            let error = Sweep::parse(&SWEEP.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains("damaged") && !error.contains('\n'), "{error}");
+        }
+        assert!(Sweep::parse("exception 44\n").unwrap_err().to_string().contains("equal"));
+    }
+
+    #[test]
+    fn another_start_goes_on_with_the_same_round() {
+        let mut sweep = Sweep::parse(&SWEEP.replace("arrival 2 46 130 3\n", "")).unwrap();
+        assert!(!sweep.is_complete());
+        let rest = SWEEP.replace("arrival 1 0 127 1\n", "");
+        sweep.append(Sweep::parse(&rest).unwrap()).unwrap();
+        assert!(sweep.is_complete());
+        let other = SWEEP.replace("path 0x8000104", "path 0x8000106");
+        assert!(sweep.append(Sweep::parse(&other).unwrap()).is_err());
+    }
+
+    /// The sample at 0 starts at the second load.
+    #[test]
+    fn the_mark_is_where_most_samples_start() {
+        let loads = "90 0x8000500\n100 0x8000100\n140 0x8000100\n150 0x8000200\n180 0x8000100\n";
+        assert_eq!(mark(&[0, 40, 50, 80], loads).unwrap(), 0x800_0100);
+        assert!(mark(&[0, 41], loads).unwrap_err().to_string().contains("reads of the clock"));
+        assert!(mark(&[0], "100 8000100\n").unwrap_err().to_string().contains("damaged"));
+    }
+
+    #[test]
+    fn a_round_of_equal_operations_is_one_of_them() {
+        let path: Vec<u64> = [7, 8].into_iter().chain([1, 2, 1, 3].repeat(20)).chain([9]).collect();
+        let inner = inner_mark(&path).unwrap();
+        assert!(inner == 2 || inner == 3, "{inner}");
+        assert_eq!(inner_mark(&[1, 2, 3, 4, 5, 6]), None);
+    }
+
+    #[test]
+    fn the_round_is_of_the_kernel_s_own_kind_of_task() {
+        let asked = |text, kind| Asked::new(&request(text), kind).map(|asked| asked.request);
+        let switch = asked("worst of=switch tasks=2 interrupt=15", "coroutine").unwrap();
+        assert_eq!(switch, request("switch tasks=2 pair=coroutine-coroutine"));
+        let message = asked("worst of=message kind=thread", "coroutine").unwrap();
+        assert_eq!(message, request("message kind=thread"));
+        let error = asked("worst of=message tasks=2", "thread").unwrap_err().to_string();
+        assert!(error.contains("`message` has no parameter `tasks`"), "{error}");
+    }
+}

@@ -1,0 +1,102 @@
+//! The waits of an interrupt over the moment of its arrival: a strip for each kernel, for runs of the
+//! experiment `worst` that keep their samples.
+
+use chronoscope_run::{CaseResult, Run};
+use chronoscope_suite::experiments::worst::SPEC;
+
+use super::{
+    rule::{kernel, proper},
+    span::{count, grouped},
+};
+
+/// Most strips of a picture.
+const MOST: usize = 3;
+
+/// A kernel's waits.
+pub struct Strip {
+    /// The kernel, as its makers write its name.
+    pub kernel: String,
+    /// The wait for an arrival at each instruction of the round, after the mark.
+    pub waits: Vec<f64>,
+}
+
+impl Strip {
+    fn of(case: &CaseResult) -> Option<Self> {
+        let samples = &case.measured().next()?.samples;
+        let waits: Vec<f64> = samples.iter().map(|(_, wait)| *wait).collect();
+        (!waits.is_empty()).then(|| Self { kernel: proper(kernel(case)), waits })
+    }
+
+    /// The longest wait.
+    pub fn longest(&self) -> f64 {
+        self.waits.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The instruction of the round at which an arrival waits longest, the first of equal ones.
+    pub fn at(&self) -> usize {
+        let longest = self.longest();
+        1 + self.waits.iter().position(|wait| *wait >= longest).unwrap_or_default()
+    }
+
+    /// The longest waits of equal stretches of the round, at most `columns` of them.
+    pub fn columns(&self, columns: usize) -> Vec<f64> {
+        let columns = columns.clamp(1, self.waits.len());
+        let edge = |column: usize| column * self.waits.len() / columns;
+        (0..columns)
+            .map(|column| self.waits[edge(column)..edge(column + 1)].iter().copied())
+            .map(|waits| waits.fold(0.0, f64::max))
+            .collect()
+    }
+}
+
+/// Returns whether every case of a run tries arrivals.
+pub fn is_exhaustive(run: &Run) -> bool {
+    !run.cases.is_empty() && run.cases.iter().all(|case| case.experiment == SPEC.name)
+}
+
+/// The strips of a run; `None` if it measures something else too, keeps no samples, or has more kernels
+/// than a picture has room for.
+pub fn strips(run: &Run) -> Option<Vec<Strip>> {
+    let proven = || run.cases.iter().filter(|case| case.is_proven());
+    let has_room = (1..=MOST).contains(&proven().count());
+    if !is_exhaustive(run) || !has_room {
+        return None;
+    }
+    proven().map(Strip::of).collect()
+}
+
+/// The title: the number of arrivals, and the longest wait in each kernel, the longest first.
+pub fn title(strips: &[Strip]) -> String {
+    let all = strips.iter().map(|strip| strip.waits.len()).sum();
+    let mut sorted: Vec<&Strip> = strips.iter().collect();
+    sorted.sort_by(|one, other| other.longest().total_cmp(&one.longest()));
+    let waits = sorted.iter().enumerate().map(|(index, strip)| {
+        let unit = if index == 0 { " instructions" } else { "" };
+        format!("{}{unit} in {}", grouped(strip.longest()), strip.kernel)
+    });
+    let waits: Vec<String> = waits.collect();
+    format!("All {} tried: an interrupt waits at most {}", count(all, "arrival"), waits.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strip_keeps_its_longest_wait_at_every_width() {
+        let mut waits = vec![0.0; 565];
+        waits[15] = 102.0;
+        let strip = Strip { kernel: "FreeRTOS".to_owned(), waits };
+        assert_eq!((strip.longest(), strip.at()), (102.0, 16));
+        for columns in [1, 7, 60, 565, 1000] {
+            let found = strip.columns(columns);
+            assert_eq!(found.len(), columns.min(565));
+            assert_eq!(found.iter().copied().fold(0.0, f64::max), 102.0);
+        }
+        let other = Strip { kernel: "tandem".to_owned(), waits: vec![46.0; 98] };
+        let title = title(&[other, strip]);
+        let expected = "All 663 arrivals tried: an interrupt waits at most 102 instructions in \
+                        FreeRTOS, 46 in tandem";
+        assert_eq!(title.replace('\u{a0}', " "), expected);
+    }
+}

@@ -1,0 +1,34 @@
+//! `chronoscope worst`: the experiment `worst`, of the round of the experiment that is named.
+
+use std::mem;
+
+use anyhow::{Result, bail};
+
+use super::run;
+use crate::cli;
+
+/// The targets, unless some are named.
+const TARGETS: [&str; 2] = ["tandem@cortex-m4", "freertos@cortex-m4"];
+
+/// The experiment whose round is tried, unless one is named.
+const SWITCH: &str = "switch";
+
+pub fn execute(mut arguments: cli::Run) -> Result<u8> {
+    if arguments.study.is_some() {
+        bail!("`worst` tries the round of an experiment: leave out --study");
+    }
+    let of = match mem::take(&mut arguments.experiments).as_slice() {
+        [] => SWITCH.to_owned(),
+        [one] => one.to_owned(),
+        _ => bail!("`worst` tries the rounds of one experiment at a time"),
+    };
+    arguments.experiments.push("worst".to_owned());
+    arguments.set.push(format!("of={of}"));
+    if arguments.target.is_empty() {
+        arguments.target = TARGETS.map(str::to_owned).to_vec();
+    }
+    // A repeat gives the same, and the picture needs each arrival.
+    arguments.repeat.get_or_insert(1);
+    arguments.samples = true;
+    run::execute(&arguments)
+}

@@ -1,0 +1,117 @@
+//! The longest wait of an interrupt, by every arrival (`docs/worst.md`).
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::{
+    common::{Folder, chronoscope, gives_the_same_bytes_twice},
+    plugin::{plugin, target},
+};
+
+/// The waits that the lab finds, in the order of the arrivals.
+fn waits(case: &Value) -> Vec<u64> {
+    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    let series = &case["series"][0];
+    let samples = series["samples"].as_array().unwrap();
+    samples.iter().map(|sample| sample[1].as_f64().unwrap() as u64).collect()
+}
+
+fn worst(of: &str, target: &str) -> Vec<u64> {
+    let case = ["worst", of, "--target", target, "--set", "tasks=2", "--format", "json"];
+    waits(&chronoscope(&case).json()["cases"][0])
+}
+
+/// QEMU with this image and these options of the plugin, until it ends.
+fn qemu(image: &str, more: &[&str], options: &str) {
+    let mut qemu = Command::new("timeout");
+    qemu.args(["60", "qemu-system-arm", "-machine", "netduinoplus2"])
+        .args(["-icount", "shift=0,sleep=off,align=off", "-display", "none", "-monitor", "none"])
+        .args(["-serial", "null", "-parallel", "null", "-kernel", image])
+        .args(["-semihosting-config", "enable=on,target=native,arg=switch,arg=tasks=2"])
+        .args(more)
+        .args(["-plugin", &format!("{},{options}", plugin())])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    assert!(qemu.status().unwrap().success(), "{qemu:?}");
+}
+
+/// How often the instruction at which the samples of a switch start executes, by the loops of the case.
+const STARTS: u64 = 20_002;
+
+/// The address of that instruction.
+fn mark(image: &str, folder: &Folder) -> String {
+    let loads = folder.path("loads");
+    qemu(image, &[], &format!("loads={loads}"));
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for line in fs::read_to_string(loads).unwrap().lines() {
+        *counts.entry(line.split_once(' ').unwrap().1.to_owned()).or_default() += 1;
+    }
+    let found: Vec<&String> =
+        counts.iter().filter(|(_, count)| **count == STARTS).map(|(at, _)| at).collect();
+    let [mark] = found[..] else { panic!("{counts:?}") };
+    mark.clone()
+}
+
+/// A process for each arrival: the image starts anew, and one interrupt comes.
+#[test]
+fn one_process_an_arrival_finds_the_same_waits() {
+    for (kernel, step) in [("tandem", 1), ("freertos", 19)] {
+        let folder = Folder::new(&format!("worst-{kernel}"));
+        let found = worst("switch", &format!("{kernel}@cortex-m4"));
+        let image = target().join("firmware/thumbv7em-none-eabihf/release");
+        let image = image.join(format!("chronoscope-{kernel}")).display().to_string();
+        let (mark, arrivals) = (mark(&image, &folder), folder.path("arrivals"));
+        for arrival in (1..=found.len()).step_by(step) {
+            let options = format!("arrivals={arrivals},mark={mark},skip=40,first={arrival}");
+            qemu(&image, &["-singlestep"], &options);
+            let text = fs::read_to_string(&arrivals).unwrap();
+            let line = text.lines().find(|line| line.starts_with("arrival ")).unwrap();
+            let words: Vec<u64> =
+                line.split(' ').skip(1).map(|word| word.parse().unwrap()).collect();
+            assert_eq!(words[..2], [arrival as u64, found[arrival - 1]], "{kernel}: {line}");
+        }
+    }
+}
+
+/// The title has the number of arrivals and the waits, the longest first, and a note says where. tandem
+/// masks interrupts for a few dozen instructions, FreeRTOS for a hundred.
+#[test]
+fn the_answer_says_how_long_and_where() {
+    let answer = chronoscope(&["worst", "switch", "--set", "tasks=2"]);
+    answer.exits(0).shows(" arrivals tried: an interrupt waits at most ").shows(" in FreeRTOS, ");
+    answer.shows("Exhaustive: every arrival in this round").shows("tandem, at most ");
+    answer.shows("longest wait: ").shows("vPortRaiseBASEPRI, portmacro.h:");
+    let [tandem, freertos] =
+        ["tandem@cortex-m4", "freertos@cortex-m4"].map(|on| worst("switch", on));
+    let longest = |waits: &[u64]| waits.iter().copied().max().unwrap();
+    assert!((40..=50).contains(&longest(&tandem)), "{}", longest(&tandem));
+    assert!((95..=110).contains(&longest(&freertos)), "{}", longest(&freertos));
+    assert!((90..110).contains(&tandem.len()) && (550..580).contains(&freertos.len()));
+}
+
+/// A sample of a hundred switches: one of them is the round.
+#[test]
+fn a_round_is_one_of_many_equal_operations() {
+    let found = worst("switch", "embassy@cortex-m4");
+    assert!((300..450).contains(&found.len()), "{}", found.len());
+}
+
+#[test]
+fn a_run_is_the_same_bytes_twice() {
+    gives_the_same_bytes_twice(&["worst", "message", "--target", "tandem@cortex-m4"], 2);
+}
+
+#[test]
+fn impossible_questions_are_one_line() {
+    let ask = |more: &[&str]| chronoscope(&[&["worst"], more].concat());
+    ask(&["switch", "message"]).complains("one experiment at a time");
+    ask(&["period"]).complains("it is one of switch, wakeup, message, interrupt");
+    ask(&["message", "--set", "tasks=2"]).shows("`message` has no parameter `tasks`");
+    ask(&["switch", "--target", "tandem@rv32"]).shows("cannot be made pending here");
+    ask(&["switch", "--set", "interrupt=99"]).shows("has not enabled that exception, but: 44");
+}
