@@ -64,7 +64,7 @@ pub enum Command {
     #[command(after_help = help::RUN)]
     Run(Run),
     /// How long can an interrupt wait? Have one arrive at every instruction of a round of an
-    /// experiment, on an emulated Cortex-M. The options are those of `run`.
+    /// experiment, on an emulated Cortex-M. It takes the options of `run`.
     #[command(after_help = help::WORST)]
     Worst(Run),
     /// Show a run that is stored, or a JSON file of one, in any format.

@@ -148,6 +148,7 @@ macro_rules! names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Values;
     use crate::{VARY, random::Random};
 
     #[test]
@@ -175,7 +176,11 @@ mod tests {
     #[test]
     fn every_default_is_a_value() {
         for parameter in EXPERIMENTS.iter().flat_map(|spec| spec.parameters) {
-            assert!(parameter.values.contain(parameter.default), "{}", parameter.name);
+            // A case leaves out a parameter whose default is empty.
+            let is_left_out =
+                parameter.default.is_empty() && matches!(parameter.values, Values::Text(_));
+            let has_value = parameter.values.contain(parameter.default);
+            assert!(is_left_out || has_value, "{}", parameter.name);
         }
     }
 

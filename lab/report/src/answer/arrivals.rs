@@ -21,7 +21,7 @@ pub struct Strip {
 }
 
 impl Strip {
-    fn of(case: &CaseResult) -> Option<Self> {
+    fn from_case(case: &CaseResult) -> Option<Self> {
         let samples = &case.measured().next()?.samples;
         let waits: Vec<f64> = samples.iter().map(|(_, wait)| *wait).collect();
         (!waits.is_empty()).then(|| Self { kernel: proper(kernel(case)), waits })
@@ -62,7 +62,7 @@ pub fn strips(run: &Run) -> Option<Vec<Strip>> {
     if !is_exhaustive(run) || !has_room {
         return None;
     }
-    proven().map(Strip::of).collect()
+    proven().map(Strip::from_case).collect()
 }
 
 /// The title: the number of arrivals, and the longest wait in each kernel, the longest first.
