@@ -128,6 +128,21 @@ pub trait Machine: Send {
     ) -> Result<()> {
         bail!("{} cannot run here: peers run on {HOST} and in Linux guests", program.name)
     }
+
+    /// The round that the experiment `worst` tries, by function.
+    ///
+    /// # Errors
+    /// The machine does not see instructions, or the round cannot be found.
+    fn round(&self, _start: &Start<'_>) -> Result<Round> {
+        bail!("this machine does not show the instructions of a round: name emulated targets")
+    }
+}
+
+/// The instructions of one round of an experiment, which a kernel repeats in its steady state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// The functions in the order of execution, each with its number of instructions in a row.
+    pub runs: Vec<(String, u64)>,
 }
 
 /// A program that is no port.

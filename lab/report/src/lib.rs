@@ -34,6 +34,7 @@ pub mod table;
 pub mod text_table;
 pub mod timeline;
 pub mod vcd;
+pub mod why;
 
 #[cfg(test)]
 mod tests;

@@ -46,6 +46,15 @@ Examples:
 EXPERIMENT is switch, wakeup, message or interrupt. Exit status: 0 pass, 1 error,
 2 limit missed, 4 inconclusive (an arrival could not be tried), 130 interrupted.";
 
+pub const WHY: &str = "\
+Examples:
+  chronoscope why freertos@cortex-m4 tandem@cortex-m4
+  chronoscope why rtic@cortex-m4 embassy@cortex-m4 message --full
+  chronoscope why old=a.elf@cortex-m4 new=b.elf@cortex-m4 switch --set tasks=2
+
+EXPERIMENT is switch, wakeup, message or interrupt. The parts add up to the
+difference exactly. Exit status: 0, or 1 if a round cannot be found.";
+
 pub const REPORT: &str = "\
 Examples:
   chronoscope report                    the answer of the last run

@@ -67,6 +67,9 @@ pub enum Command {
     /// experiment, on an emulated Cortex-M. It takes the options of `run`.
     #[command(after_help = help::WORST)]
     Worst(Run),
+    /// Why is A slower than B? The instructions of one round of two emulated targets, by role.
+    #[command(after_help = help::WHY)]
+    Why(Why),
     /// Show a run that is stored, or a JSON file of one, in any format.
     #[command(after_help = help::REPORT)]
     Report(Report),
@@ -391,6 +394,23 @@ pub struct Report {
     pub output: Output,
     #[command(flatten)]
     pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Why {
+    /// A target, as freertos@cortex-m4.
+    pub a: String,
+    /// The target to compare with.
+    pub b: String,
+    /// The experiment whose round is compared.
+    #[arg(default_value = "switch")]
+    pub experiment: String,
+    /// Set a parameter of the experiment on both sides. Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// The functions of each role too.
+    #[arg(long)]
+    pub full: bool,
 }
 
 #[derive(Args)]

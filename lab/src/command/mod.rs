@@ -29,6 +29,7 @@ mod team;
 mod trace;
 mod transfer;
 mod until_sure;
+mod why;
 mod worst;
 
 use anyhow::Result;
@@ -48,6 +49,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Capture(capture) => capture::execute(&capture),
         Command::Run(run) => run::execute(&run),
         Command::Worst(run) => worst::execute(run),
+        Command::Why(why) => why::execute(&why),
         Command::Report(report) => report::execute(&report),
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),

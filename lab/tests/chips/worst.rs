@@ -94,6 +94,27 @@ fn the_answer_says_how_long_and_where() {
     assert!((90..110).contains(&tandem.len()) && (550..580).contains(&freertos.len()));
 }
 
+/// `why` names the role that outlasts the other kernel's whole round; its rows add up to the last one,
+/// which has as many instructions as `worst` has arrivals, and the mark.
+#[test]
+fn the_parts_of_a_difference_add_up() {
+    let case = ["why", "freertos@cortex-m4", "tandem@cortex-m4", "--set", "tasks=2"];
+    let answer = chronoscope(&case);
+    answer.exits(0).shows("FreeRTOS takes 5.7 × as many instructions: its ");
+    answer.shows(" outlast tandem's whole round (");
+    let number = |word: &str| word.replace('–', "0").replace('−', "-").parse::<i64>().ok();
+    let numbers = |line: &str| line.split_whitespace().filter_map(number).collect::<Vec<i64>>();
+    let rows = answer.stdout.lines().skip_while(|line| !line.starts_with("instructions")).skip(1);
+    let rows: Vec<Vec<i64>> = rows.map(numbers).filter(|row| row.len() == 3).collect();
+    let (all, parts) = rows.split_last().unwrap();
+    for column in 0..3 {
+        assert_eq!(parts.iter().map(|row| row[column]).sum::<i64>(), all[column], "{answer:#?}");
+    }
+    let arrivals =
+        ["freertos@cortex-m4", "tandem@cortex-m4"].map(|on| worst("switch", on).len() as i64);
+    assert_eq!([arrivals[0] + 1, arrivals[1] + 1], [all[0], all[1]]);
+}
+
 /// A sample of a hundred switches: one of them is the round.
 #[test]
 fn a_round_is_one_of_many_equal_operations() {
@@ -113,5 +134,9 @@ fn impossible_questions_are_one_line() {
     ask(&["period"]).complains("it is one of switch, wakeup, message, interrupt");
     ask(&["message", "--set", "tasks=2"]).shows("`message` has no parameter `tasks`");
     ask(&["switch", "--target", "tandem@rv32"]).shows("cannot be made pending here");
+    let why = |more: &[&str]| chronoscope(&[&["why"], more].concat());
+    why(&["tandem@cortex-m4", "tandem@cortex-m4"]).complains("twice: name two targets");
+    why(&["tandem@cortex-m4", "linux@host"]).complains("does not show the instructions of a round");
+    why(&["tandem@cortex-m4", "tandem@rv32"]).complains("cannot be looked at");
     ask(&["switch", "--set", "interrupt=99"]).shows("has not enabled that exception, but: 44");
 }

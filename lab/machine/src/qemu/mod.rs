@@ -19,7 +19,7 @@ use anyhow::{Error, Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values, experiments};
 
 use super::{
-    Description, Machine, Properties, Provenance, Recording, Request, Start, builder,
+    Description, Machine, Properties, Provenance, Recording, Request, Round, Start, builder,
     description::Defaults,
     determinism::Agreements,
     family::Family,
@@ -298,6 +298,10 @@ impl Machine for Qemu<'_> {
             .map_err(|error| self.explained(error, variant))?;
         let capture = analyser.map(|_| folder.text(CAPTURE)).transpose()?;
         Ok(Recording { capture: capture.map(String::into_bytes), ..Recording::new() })
+    }
+
+    fn round(&self, start: &Start<'_>) -> Result<Round> {
+        worst::round(self, start)
     }
 }
 

@@ -6,17 +6,22 @@
 //! round begins. In the second run the plugin makes the interrupt pending, an instruction later in each
 //! round (`ports/qemu-plugin/src/arrivals.rs`).
 
-use std::{cmp::Reverse, collections::BTreeMap, fs, path::Path};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail, ensure};
-use chronoscope_child as child;
+use chronoscope_child::{self as child, Folder};
 use chronoscope_suite::{
     Values, experiments,
     wire::{self, Clock, Domain, Evidence, Record, Role, Sample, Series},
 };
 
 use super::{Qemu, Variant, chip, modelled::frames, plugin, semihosting};
-use crate::{Request, Start, profile::Symbols, scratch, stream::StreamBuilder};
+use crate::{Request, Round, Start, profile::Symbols, scratch, stream::StreamBuilder};
 
 /// The rounds before the first one that counts, in which caches of the kernel's own fill.
 const SKIPPED: u32 = 20;
@@ -37,74 +42,153 @@ pub(super) fn run(
     start: &Start<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let Qemu { chip, image, images, agreements } = qemu;
-    let kernel = image.kernel();
-    let asked = Asked::new(start.request, image.kind())?;
-    let mut stream = StreamBuilder::begin(kernel, start.request)?;
-    if !chip.core.starts_with("Cortex-M") || chip.timers.is_some() {
+    let mut stream = StreamBuilder::begin(qemu.image.kernel(), start.request)?;
+    if !offers_rounds(qemu) {
         return sink(&stream.refuse("the interrupts of this chip cannot be made pending here")?);
     }
-    let file = image.variant(Variant::Plain)?;
-    let folder = scratch::folder()?;
-    let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
-    let plugin = quoted(&plugin(images)?);
-    let (loads, arrivals) = (folder.path("loads"), folder.path("arrivals"));
-    let start_image = |more: &[String], sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+    let bench = Bench::new(qemu, start)?;
+    let tried = match bench.rounds()? {
+        Found::Round(tried) => bench.completed(tried)?,
+        Found::Refused(why) => return sink(&stream.refuse(&why)?),
+    };
+    let image = fs::read(&bench.file)?;
+    tried.sweep.write(&mut stream, qemu.chip.hertz(), &Symbols::read(&image)?)?;
+    sink(&stream.end()?)
+}
+
+/// The instructions of one round by function, as [`run`] finds it.
+///
+/// # Errors
+/// As of [`run`], or the image refuses the experiment.
+pub(super) fn round(qemu: &Qemu<'_>, start: &Start<'_>) -> Result<Round> {
+    let target = format!("{}@{}", qemu.image.kernel(), qemu.chip.name);
+    ensure!(offers_rounds(qemu), "the rounds of {target} cannot be looked at");
+    let bench = Bench::new(qemu, start)?;
+    let tried = match bench.rounds()? {
+        Found::Round(tried) => tried,
+        Found::Refused(why) => bail!("{target}: {why}"),
+    };
+    let image = fs::read(&bench.file)?;
+    let symbols = Symbols::read(&image)?;
+    let mut runs: Vec<(String, u64)> = Vec::new();
+    for at in &tried.sweep.path {
+        let function = symbols.function(*at);
+        match runs.last_mut() {
+            Some((last, instructions)) if *last == function => *instructions += 1,
+            _ => runs.push((function, 1)),
+        }
+    }
+    Ok(Round { runs })
+}
+
+/// Returns whether the plugin knows the chip's interrupts and marks.
+fn offers_rounds(qemu: &Qemu<'_>) -> bool {
+    qemu.chip.core.starts_with("Cortex-M") && qemu.chip.timers.is_none()
+}
+
+/// An image that is started for its rounds.
+struct Bench<'a, 'm> {
+    qemu: &'a Qemu<'m>,
+    start: &'a Start<'a>,
+    asked: Asked,
+    file: PathBuf,
+    folder: Folder,
+    plugin: String,
+}
+
+/// The rounds of an image.
+enum Found {
+    Round(Tried),
+    /// The image refuses the request.
+    Refused(String),
+}
+
+/// The arrivals that one start of the image tried, and the mark of its rounds.
+struct Tried {
+    mark: u64,
+    sweep: Sweep,
+}
+
+impl<'a, 'm> Bench<'a, 'm> {
+    fn new(qemu: &'a Qemu<'m>, start: &'a Start<'a>) -> Result<Self> {
+        let asked = Asked::new(start.request, qemu.image.kind())?;
+        let file = qemu.image.variant(Variant::Plain)?;
+        let plugin = quoted(&plugin(qemu.images)?);
+        Ok(Self { qemu, start, asked, file, folder: scratch::folder()?, plugin })
+    }
+
+    /// Runs the image with more options of QEMU's.
+    fn run(&self, more: &[String], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let chip = self.qemu.chip;
         let mut command = chip::command(chip);
-        command.arg("-semihosting-config").arg(semihosting(&asked.request)).args(more);
-        command.arg("-kernel").arg(&file);
-        child::run(&mut command, chip.program(), start.limit, start.stop, sink)
-    };
+        command.arg("-semihosting-config").arg(semihosting(&self.asked.request)).args(more);
+        command.arg("-kernel").arg(&self.file);
+        child::run(&mut command, chip.program(), self.start.limit, self.start.stop, sink)
+    }
 
-    let mut found = Vec::new();
-    let options = ["-plugin".to_owned(), format!("{plugin},loads={}", quoted(&loads))];
-    start_image(&options, &mut |bytes| {
-        found.extend_from_slice(bytes);
-        Ok(())
-    })?;
-    let mark = match starts(&found)? {
-        Starts::Of(starts) => mark(&starts, &fs::read_to_string(&loads)?)?,
-        Starts::Refused(why) => return sink(&stream.refuse(&why)?),
-    };
+    /// Finds the round, and tries the arrivals that one start of the image has rounds for.
+    fn rounds(&self) -> Result<Found> {
+        let loads = self.folder.path("loads");
+        let mut stream = Vec::new();
+        let options = format!("{},loads={}", self.plugin, quoted(&loads));
+        self.run(&["-plugin".to_owned(), options], &mut |bytes| {
+            stream.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        let starts = match starts(&stream)? {
+            Starts::Of(starts) => starts,
+            Starts::Refused(why) => return Ok(Found::Refused(why)),
+        };
+        let mark = mark(&starts, &fs::read_to_string(&loads)?)?;
+        let tried = Tried { mark, sweep: self.sweep(mark, 1)? };
+        // A sample may be of many operations, one after the other: then one of them is the round.
+        let inner = if tried.sweep.is_complete() { None } else { inner_mark(&tried.sweep.path) };
+        Ok(Found::Round(match inner {
+            None => tried,
+            Some(mark) => Tried { mark, sweep: self.sweep(mark, 1)? },
+        }))
+    }
 
-    let what = format!("{kernel}@{} {}", chip.name, start.request);
-    let sweep = |mark: u64, first: usize| {
+    /// Starts the image again until it has had enough rounds.
+    fn completed(&self, mut tried: Tried) -> Result<Tried> {
+        while !tried.sweep.is_complete() {
+            let before = tried.sweep.count();
+            tried.sweep.append(self.sweep(tried.mark, 1 + before)?)?;
+            ensure!(
+                tried.sweep.count() > before,
+                "the image ends before the next arrival is tried"
+            );
+        }
+        Ok(tried)
+    }
+
+    /// Tries the arrivals from the instruction `first` of the round on.
+    fn sweep(&self, mark: u64, first: usize) -> Result<Sweep> {
+        let arrivals = self.folder.path("arrivals");
         let place = format!("mark={mark:#x},skip={SKIPPED},first={first}");
-        let mut options = format!("{plugin},arrivals={},{place}", quoted(&arrivals));
-        if let Some(exception) = &asked.exception {
+        let mut options = format!("{},arrivals={},{place}", self.plugin, quoted(&arrivals));
+        if let Some(exception) = &self.asked.exception {
             options += &format!(",exception={exception}");
         }
         let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            start_image(&options, &mut |_| Ok(()))?;
+            self.run(&options, &mut |_| Ok(()))?;
             sink(&fs::read(&arrivals)?)
         };
+        let (kernel, chip) = (self.qemu.image.kernel(), &self.qemu.chip.name);
+        let what = format!("{kernel}@{chip} {} {place}", self.start.request);
         let mut bytes = Vec::new();
-        agreements.run(&file, &format!("{what} {place}"), once, &mut |more| {
+        self.qemu.agreements.run(&self.file, &what, once, &mut |more| {
             bytes.extend_from_slice(more);
             Ok(())
         })?;
         Sweep::parse(&String::from_utf8(bytes).context("the arrivals are no text")?)
-    };
-    let mut tried = sweep(mark, 1)?;
-    let mut mark = mark;
-    // A sample may be of many operations, one after the other: then one of them is the round.
-    if !tried.is_complete()
-        && let Some(inner) = inner_mark(&tried.path)
-    {
-        mark = inner;
-        tried = sweep(mark, 1)?;
     }
-    // The image may end before it has had enough rounds.
-    while !tried.is_complete() {
-        let before = tried.count();
-        tried.append(sweep(mark, 1 + before)?)?;
-        ensure!(tried.count() > before, "the image ends before the next arrival is tried");
-    }
+}
 
-    let image = fs::read(&file)?;
-    tried.write(&mut stream, chip.hertz(), &Symbols::read(&image)?)?;
-    sink(&stream.end()?)
+/// A path in an option of QEMU's, where commas end a value.
+fn quoted(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
 }
 
 /// The round that is asked for.

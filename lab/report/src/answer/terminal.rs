@@ -85,7 +85,7 @@ fn paint(style: Style, text: &str, paint: Paint) -> String {
 }
 
 /// Replaces spaces that do not break by plain ones, and for a dumb terminal the signs that draw.
-fn plain(text: &str, dumb: bool) -> String {
+pub fn plain(text: &str, dumb: bool) -> String {
     let sign = |character| match character {
         '\u{a0}' | '\u{202f}' => ' ',
         '●' if dumb => 'o',
@@ -93,6 +93,9 @@ fn plain(text: &str, dumb: bool) -> String {
         '○' if dumb => 'x',
         '─' if dumb => '-',
         '█' if dumb => '#',
+        '▒' if dumb => '=',
+        '░' if dumb => '-',
+        '✓' if dumb => '+',
         '·' if dumb => '.',
         '→' if dumb => '>',
         '…' if dumb => '~',

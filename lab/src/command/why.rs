@@ -1,0 +1,58 @@
+//! `chronoscope why`: what one kernel does in a round of an experiment that another one does not.
+
+use std::{sync::atomic::AtomicBool, time::Duration};
+
+use anyhow::{Context, Result, bail};
+
+use super::run;
+use crate::cli;
+use chronoscope_base::{console, signals};
+use chronoscope_child::Limit;
+use chronoscope_engine::{case, case::Plan};
+use chronoscope_machine::{Machines, Round, Start};
+use chronoscope_report::{Screen, why};
+use chronoscope_run::Target;
+
+/// The longest time that the image of one side may run for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Prints the sentence and the table; returns the exit status.
+///
+/// # Errors
+/// A target or a parameter is unknown, or a round cannot be found.
+pub fn execute(arguments: &cli::Why) -> Result<u8> {
+    let machines = Machines::default();
+    let [a, b] = [&arguments.a, &arguments.b].map(|text| text.parse::<Target>());
+    let (a, b) = (a?, b?);
+    if a == b {
+        bail!("`{a}` twice: name two targets, or two images as old=IMAGE@MACHINE");
+    }
+    let stop = signals::watch()?;
+    let side = |target| side(&machines, target, arguments, stop);
+    let sides = [side(&a)?, side(&b)?];
+    let screen = Screen::for_output(None, None);
+    console::print(&why::render(&arguments.experiment, &sides, arguments.full, &screen))?;
+    Ok(0)
+}
+
+/// The round of one side.
+fn side(
+    machines: &Machines,
+    target: &Target,
+    arguments: &cli::Why,
+    stop: &AtomicBool,
+) -> Result<why::Side> {
+    let of = ("of", vec![arguments.experiment.clone()]);
+    let settings = run::set(vec![of], &arguments.set)?;
+    let spec = case::experiment("worst")?;
+    let cases = case::expand(machines, spec, target, &settings, &Plan::default())?;
+    let [case] = cases.as_slice() else {
+        bail!("give each parameter one value: a round is of one case")
+    };
+    let request = &case.request();
+    let machine = machines.open(target)?;
+    machine.prepare(request, stop)?;
+    let start = Start { request, limit: Limit::for_work(PATIENCE), stop };
+    let Round { runs } = machine.round(&start).with_context(|| target.to_string())?;
+    Ok(why::Side { kernel: target.kernel.clone(), runs })
+}
