@@ -38,7 +38,7 @@ const REPORT: House = House {
         &["tests"],
         &["format"],
         &["comparison_text", "github", "html", "junit"],
-        &["outcomes"],
+        &["outcomes", "why"],
         &["answer"],
         &["table"],
         &[

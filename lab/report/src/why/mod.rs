@@ -7,13 +7,12 @@ use chronoscope_base::toml_text::from_toml;
 use serde::Deserialize;
 
 use crate::{
-    Screen,
     answer::{
         rule::proper,
         span::{grouped, ratio},
         terminal::plain,
     },
-    screen::SIZE,
+    screen::{SIZE, Screen},
     text_table::fold,
 };
 
