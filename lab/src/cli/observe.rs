@@ -12,6 +12,7 @@ Figures are numbers of executed instructions. The image is not changed, and its 
   chronoscope observe kernel.elf --machine virt                  switches, system calls and traps
   chronoscope observe app.elf --machine netduinoplus2 --from give --to take
                                                                  how long from the one to the other?
+  chronoscope observe app.elf --chip stm32f405 --clock 84MHz     in us of a chip
   chronoscope observe uboot.elf --machine virt --firmware fw_jump.elf
                                                                  a kernel above a firmware
 Exit status: that of a run; 1 if nothing could be observed, 130 if interrupted.";
@@ -21,9 +22,16 @@ pub struct Observe {
     /// The image: an ELF file for the machine.
     #[arg(value_name = "IMAGE")]
     pub image: PathBuf,
-    /// The machine by QEMU's name: virt (RISC-V), netduinoplus2 or netduino2 (Cortex-M).
+    /// The machine by QEMU's name: virt (RISC-V), netduinoplus2 or netduino2 (Cortex-M). With --chip,
+    /// the one with the chip's core.
+    #[arg(long, required_unless_present = "chip")]
+    pub machine: Option<String>,
+    /// Give the time on this chip, as stm32f405, by a model of its core with bounds.
     #[arg(long)]
-    pub machine: String,
+    pub chip: Option<String>,
+    /// The rate of the chip's clock, as 84MHz.
+    #[arg(long, value_name = "RATE", requires = "chip")]
+    pub clock: Option<String>,
     /// Run this ELF file first, in machine mode, as OpenSBI's fw_jump.elf (virt).
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,

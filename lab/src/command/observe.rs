@@ -4,7 +4,7 @@ use std::slice;
 
 use anyhow::Result;
 
-use super::session::Session;
+use super::{run, session::Session};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
@@ -15,9 +15,11 @@ use chronoscope_units::OneLine;
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     let machines = Machines::default();
+    let chip = arguments.chip.as_ref().map(|chip| run::chip(chip, arguments.clock.as_deref()));
     let question = Question {
         image: &arguments.image,
-        machine: &arguments.machine,
+        machine: arguments.machine.as_deref(),
+        chip: chip.as_deref(),
         firmware: arguments.firmware.as_deref(),
         load: &arguments.load,
         disk: arguments.disk.as_deref(),

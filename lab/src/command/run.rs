@@ -512,12 +512,14 @@ pub(super) fn set(given: Vec<(&str, Vec<String>)>, arguments: &[String]) -> Resu
     Ok(settings)
 }
 
+/// The value of the parameter `chip`: the name, with the rate of the clock if one is given.
+pub(super) fn chip(name: &str, clock: Option<&str>) -> String {
+    clock.map_or_else(|| name.to_owned(), |clock| format!("{name}:{clock}"))
+}
+
 fn settings(arguments: &cli::Run) -> Result<Settings> {
     let number = |value: Option<u64>| value.map(|value| value.to_string());
-    let chip = arguments.chip.as_ref().map(|chip| match &arguments.clock {
-        Some(clock) => format!("{chip}:{clock}"),
-        None => chip.clone(),
-    });
+    let chip = arguments.chip.as_ref().map(|name| chip(name, arguments.clock.as_deref()));
     let flags = [
         ("priority", number(arguments.priority)),
         ("interval_us", number(arguments.interval)),

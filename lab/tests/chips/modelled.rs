@@ -3,7 +3,10 @@
 use chronoscope_chips::Table;
 use serde_json::Value;
 
-use crate::common::{cases, chronoscope, gives_the_same_bytes_twice};
+use crate::{
+    common::{Folder, cases, chronoscope, gives_the_same_bytes_twice},
+    worst::{image, mark},
+};
 
 fn measured(case: &Value) -> &Value {
     let mut series = case["series"].as_array().unwrap().iter();
@@ -134,4 +137,25 @@ fn limits_of_instructions_are_none_for_a_chip() {
     plain.exits(0).shows("limits hold");
     let chip = chronoscope(&[&case[..], &["--chip", "stm32f405", "--repeat", "1"]].concat());
     chip.exits(0).shows("2 of 2 limits hold");
+}
+
+/// From the instruction at which a sample starts to its next execution, an observer of the unmodified
+/// image counts the cycles that the marks have.
+#[test]
+fn observed_cycles_are_those_of_marks() {
+    let chip = ["--chip", "stm32f405", "--clock", "10MHz"];
+    let case = ["switch", "--target", "tandem@cortex-m4", "--set", "tasks=2", "--repeat", "1"];
+    let marked = bounds(&cases(&[&case[..], &chip].concat())[0]);
+    let (image, folder) = (image("tandem"), Folder::new("observed-cycles"));
+    let mark = mark(&image, &folder);
+    let observe = ["observe", &image, "--append", "switch tasks=2", "--from", &mark, "-q"];
+    let json = chronoscope(&[&observe[..], &chip, &["--format", "json"]].concat()).json();
+    assert_eq!(json["cases"][0]["clock"]["domain"], "modelled");
+    assert_eq!(bounds(&json["cases"][0]), marked);
+    let ask = |more: &[&str]| chronoscope(&[&["observe", &image], more].concat());
+    ask(&["--chip", "z80"]).complains("no machine observes the chip `z80`: did you mean ");
+    ask(&["--chip", "rp2040"]).complains("no machine observes the chip `rp2040`");
+    ask(&["--chip", "stm32f405", "--clock", "169MHz"]).complains("1MHz to 168MHz");
+    ask(&["--chip", "stm32f103", "--machine", "netduinoplus2"]).complains("has a Cortex-M3");
+    ask(&[]).complains("--machine");
 }

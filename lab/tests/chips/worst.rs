@@ -26,6 +26,12 @@ fn worst(of: &str, target: &str) -> Vec<u64> {
     waits(&chronoscope(&case).json()["cases"][0])
 }
 
+/// The image of a kernel, which the lab has built.
+pub fn image(kernel: &str) -> String {
+    let folder = target().join("firmware/thumbv7em-none-eabihf/release");
+    folder.join(format!("chronoscope-{kernel}")).display().to_string()
+}
+
 /// QEMU with this image and these options of the plugin, until it ends.
 fn qemu(image: &str, more: &[&str], options: &str) {
     let mut qemu = Command::new("timeout");
@@ -44,7 +50,7 @@ fn qemu(image: &str, more: &[&str], options: &str) {
 const STARTS: u64 = 20_002;
 
 /// The address of that instruction.
-fn mark(image: &str, folder: &Folder) -> String {
+pub fn mark(image: &str, folder: &Folder) -> String {
     let loads = folder.path("loads");
     qemu(image, &[], &format!("loads={loads}"));
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
@@ -63,8 +69,7 @@ fn one_process_an_arrival_finds_the_same_waits() {
     for (kernel, step) in [("tandem", 1), ("freertos", 19)] {
         let folder = Folder::new(&format!("worst-{kernel}"));
         let found = worst("switch", &format!("{kernel}@cortex-m4"));
-        let image = target().join("firmware/thumbv7em-none-eabihf/release");
-        let image = image.join(format!("chronoscope-{kernel}")).display().to_string();
+        let image = image(kernel);
         let (mark, arrivals) = (mark(&image, &folder), folder.path("arrivals"));
         for arrival in (1..=found.len()).step_by(step) {
             let options = format!("arrivals={arrivals},mark={mark},skip=40,first={arrival}");

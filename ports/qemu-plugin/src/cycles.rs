@@ -9,6 +9,10 @@
 //! With `marks=stores`, it writes them at each store to a device instead, for marks that capture a
 //! timer's count by a store and read it later.
 //!
+//! With `times=FILE`, it writes them at these times instead, and ends QEMU after the last one. The file
+//! has a little-endian word of 64 bits for each, in ascending order, in executed instructions, and so
+//! has the record.
+//!
 //! A record is twelve little-endian words of 64 bits: the time, a tick for each instruction; the number
 //! of instructions that may have put the processor to sleep; the number of instructions; the least
 //! number of cycles, twice the estimate, the greatest number; and the six parts of the distance of the
@@ -21,14 +25,15 @@
 use std::{
     collections::HashMap,
     ffi::{c_uint, c_void},
-    fs::File,
-    io::{BufWriter, Write},
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     path::PathBuf,
     ptr,
     sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed},
+    vec::IntoIter,
 };
 
-use chronoscope_cycles::{Access as Data, Class, Core, Flash, Instruction, Model, Next, Step};
+use chronoscope_cycles::{Access as Data, Class, Core, Flash, Instruction, Model, Next, Step, Sum};
 
 use crate::{
     api::{self, Access, Block, Id, Info, RawBlock},
@@ -36,13 +41,13 @@ use crate::{
     emulator::{Emulator, Processor},
     exceptions::{LINK, goes_on, running},
     give_up,
-    observe::{About, start},
+    observe::{About, exit, start},
 };
 
 /// Most records; a case reads its clock much less often.
 const MOST: usize = 2_000_000;
 
-const TAKES: &str = "cycles=FILE, marks=loads or stores, core=NAME, origin=ADDRESS, kib=, waits=, read=, \
+const TAKES: &str = "cycles=FILE, marks=loads or stores, times=FILE, core=NAME, origin=ADDRESS, kib=, waits=, read=, \
      line=, lines= and data=NUMBER";
 
 /// The observer; null before the plugin is installed and after QEMU's end. A lock would take as long
@@ -64,6 +69,8 @@ struct Observer {
     emulator: Emulator,
     guest: Option<(Processor, Clock)>,
     notes_stores: bool,
+    /// The times that are asked for and still to come; `None` if accesses are noted.
+    times: Option<IntoIter<u64>>,
     model: Model,
     rows: HashMap<(u32, u32, bool), &'static Row>,
     /// The instruction that executes, with its access to data.
@@ -94,6 +101,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         emulator,
         guest: None,
         notes_stores: options.notes_stores,
+        times: options.times.map(Vec::into_iter),
         model: Model::new(options.core, options.flash),
         rows: HashMap::new(),
         current: None,
@@ -110,6 +118,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
 struct Options {
     out: PathBuf,
     notes_stores: bool,
+    times: Option<Vec<u64>>,
     core: &'static Core,
     flash: Flash,
 }
@@ -141,6 +150,7 @@ impl Options {
             data_lines: number("data")? as usize,
         };
         Ok(Self {
+            times: value("times").ok().map(times).transpose()?,
             out: value("cycles")?.into(),
             notes_stores: match marks {
                 "loads" => false,
@@ -150,6 +160,17 @@ impl Options {
             core: Core::find(core).ok_or_else(|| wrong(core))?,
             flash,
         })
+    }
+}
+
+/// Reads the times of a file.
+fn times(path: &str) -> Result<Vec<u64>, String> {
+    let bytes = fs::read(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let times: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    match rest.is_empty() && times.is_sorted() {
+        true => Ok(times),
+        false => Err(format!("{path} has no times in ascending order")),
     }
 }
 
@@ -272,6 +293,9 @@ impl Observer {
                 straddles: is_wide && next.at & 2 != 0,
             });
         }
+        if self.times.is_some() {
+            self.note_times();
+        }
         let is_noted = next.is_noted.load(Relaxed);
         let access = if next.is_watched && !is_noted { Data::None } else { Data::Unknown };
         self.current = Some((next, access));
@@ -280,22 +304,45 @@ impl Observer {
         }
     }
 
+    /// Writes a record for each time that has come.
+    fn note_times(&mut self) {
+        let Some(times) = &mut self.times else { return };
+        let now = clock::executed();
+        while let Some(time) = times.as_slice().first().copied().filter(|time| *time <= now) {
+            times.next();
+            record(&mut self.file, time, self.model.sum());
+        }
+        if times.as_slice().is_empty() {
+            written(self.file.flush());
+            exit();
+        }
+    }
+
     /// Writes a record. `is_counted` says whether the current instruction is already counted.
     fn record(&mut self, is_counted: bool) {
+        if self.times.is_some() {
+            return;
+        }
         let Some((_, clock)) = &mut self.guest else { return };
         let Some(left) = self.left.checked_sub(1) else {
             give_up(&format!("the image accesses devices more than {MOST} times"));
         };
         self.left = left;
         let time = clock.now() - u64::from(is_counted);
-        let sum = self.model.sum();
-        let words =
-            [time, clock::sleeps(), sum.instructions, sum.least, sum.estimate_halves, sum.most];
-        for word in words.iter().chain(&sum.width) {
-            if let Err(error) = self.file.write_all(&word.to_le_bytes()) {
-                give_up(&format!("the cycles cannot be written: {error}"));
-            }
-        }
+        record(&mut self.file, time, self.model.sum());
+    }
+}
+
+fn record(file: &mut BufWriter<File>, time: u64, sum: &Sum) {
+    let words = [time, clock::sleeps(), sum.instructions, sum.least, sum.estimate_halves, sum.most];
+    for word in words.iter().chain(&sum.width) {
+        written(file.write_all(&word.to_le_bytes()));
+    }
+}
+
+fn written(outcome: io::Result<()>) {
+    if let Err(error) = outcome {
+        give_up(&format!("the cycles cannot be written: {error}"));
     }
 }
 
@@ -328,9 +375,7 @@ extern "C" fn on_access(_: c_uint, _: Access, address: u64, _: *mut c_void) {
 }
 
 extern "C" fn on_exit(_: Id, _: *mut c_void) {
-    if let Some(observer) = observer()
-        && let Err(error) = observer.file.flush()
-    {
-        give_up(&format!("the cycles cannot be written: {error}"));
+    if let Some(observer) = observer() {
+        written(observer.file.flush());
     }
 }

@@ -1,7 +1,7 @@
 //! The events that QEMU's plugin has written (`ports/qemu-plugin/src/observe/events.rs`), and the
 //! intervals that follow from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -149,9 +149,21 @@ impl Figures {
 
     /// Returns `true` if something was measured at least twice.
     pub fn has_several(&self) -> bool {
+        self.judged().any(|intervals| intervals.len() > 1)
+    }
+
+    /// The intervals that are judged.
+    fn judged(&self) -> impl Iterator<Item = &Vec<Interval>> {
         let lists = [&self.between, &self.switches, &self.masked, &self.supervisor_masked];
-        let maps = self.traps.values().chain(self.latencies.values());
-        lists.into_iter().chain(maps).any(|intervals| intervals.len() > 1)
+        lists.into_iter().chain(self.traps.values()).chain(self.latencies.values())
+    }
+
+    /// The starts and ends of all intervals, in executed instructions, in ascending order.
+    pub fn times(&self) -> Vec<u64> {
+        let stays = self.spaces.values().chain(self.tasks.values());
+        let intervals = self.judged().chain(stays).flatten();
+        let times = intervals.flat_map(|one| [one.start, one.start.saturating_add(one.length)]);
+        times.collect::<BTreeSet<u64>>().into_iter().collect()
     }
 }
 

@@ -13,7 +13,10 @@ use super::{
     events::{Due, FROM, Figures, Interval, SWITCH, TO, Trap},
     image::Place,
 };
-use crate::stream::StreamBuilder;
+use crate::{
+    qemu::modelled::{Modelled, Reads},
+    stream::StreamBuilder,
+};
 
 /// The most series of traps, of interrupts with a due time, and of address spaces or tasks. The
 /// others, which are the rarest or the shortest, have none.
@@ -22,21 +25,28 @@ const MOST_LATENCIES: usize = 16;
 const MOST_PLACES: usize = 12;
 
 /// The stream of an observation under construction.
-struct Encoder {
+struct Encoder<'c> {
     stream: StreamBuilder,
     /// Series of a single sample are judged, since there are no longer ones.
     judges_single: bool,
+    /// The cycles at each event, if the time of a chip is asked for.
+    cycles: Option<&'c Reads>,
 }
 
 /// Encodes the figures.
 ///
 /// # Errors
 /// A name is longer than a record.
-pub fn encode(observed: &Observed<'_>, request: &Request, figures: &Figures) -> Result<Vec<u8>> {
+pub fn encode(
+    observed: &Observed<'_>,
+    request: &Request,
+    figures: &Figures,
+    cycles: Option<&Reads>,
+) -> Result<Vec<u8>> {
     let stream = StreamBuilder::begin(&observed.name, request)?;
-    let mut encoder = Encoder { stream, judges_single: !figures.has_several() };
+    let mut encoder = Encoder { stream, judges_single: !figures.has_several(), cycles };
     let clock = Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
-    encoder.stream.send(&Record::Clock(clock))?;
+    encoder.stream.send(&observed.chip.as_ref().map_or(Record::Clock(clock), Modelled::clock))?;
     encoder.evidence("instructions", figures.instructions, 1)?;
     let Observed { from, to, switch, .. } = observed;
     for (place, index) in [(from, FROM), (to, TO), (switch, SWITCH)] {
@@ -124,7 +134,7 @@ fn exception(number: u64) -> String {
     }
 }
 
-impl Encoder {
+impl Encoder<'_> {
     fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
         let (value, low) = (value as f64, low as f64);
         self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
@@ -192,6 +202,13 @@ impl Encoder {
             last = interval.start;
             Sample { gap, value: interval.length }
         });
-        self.stream.series(series, samples)
+        let Some(cycles) = self.cycles else { return self.stream.series(series, samples) };
+        let samples: Vec<Sample> = samples.collect();
+        match cycles.series(&mut self.stream, series, &samples)? {
+            Ok(()) => Ok(()),
+            Err(why) => {
+                self.stream.send(&Record::Log(&format!("`{}` is left out: {why}", series.name)))
+            }
+        }
     }
 }

@@ -18,11 +18,17 @@ use self::{
 };
 use crate::{
     Machine, Machines, Properties, Provenance, Recording, Request, Start, builder,
-    qemu::chip::architecture,
+    qemu::{
+        chip::architecture,
+        modelled::{FILE, Modelled, Reads},
+    },
 };
 use chronoscope_child::{self as child, Folder};
-use chronoscope_chips::Chip;
-use chronoscope_run::{Target, names::GIVEN_IMAGE};
+use chronoscope_chips::{Chip, Part};
+use chronoscope_run::{
+    Target,
+    names::{CHIP, GIVEN_IMAGE},
+};
 use chronoscope_units::{printable, words};
 
 /// The longest time that an image may run for, whatever its limit of instructions.
@@ -35,8 +41,10 @@ const EVENTS: &str = "events";
 pub struct Question<'a> {
     /// The ELF file.
     pub image: &'a Path,
-    /// QEMU's name of the machine.
-    pub machine: &'a str,
+    /// QEMU's name of the machine; `None` for the one with the chip's core.
+    pub machine: Option<&'a str>,
+    /// The chip whose time is given, as `stm32f405` or `stm32f405:84MHz`; `None` for instructions.
+    pub chip: Option<&'a str>,
     /// An ELF file that runs before the image, in machine mode.
     pub firmware: Option<&'a Path>,
     /// Files that are copied to the machine's memory, each as `FILE@0xADDRESS`.
@@ -65,6 +73,7 @@ pub struct Observed<'m> {
     name: String,
     image: Image,
     emulated: &'m Chip,
+    chip: Option<Modelled>,
     firmware: Option<Image>,
     load: Vec<(Given, u64)>,
     disk: Option<Given>,
@@ -82,36 +91,63 @@ impl<'m> Observed<'m> {
     /// # Errors
     /// The machine or a symbol is unknown, or the file is no image for the machine.
     pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
+        let rows = machines.table().targets().filter(|chip| chip.qemu.systick.is_some());
+        let parts = &machines.table().parts;
+        let machine = match (question.machine, question.chip) {
+            (Some(machine), _) => machine,
+            (None, None) => {
+                bail!("name the machine, as --machine virt, or a chip, as --chip stm32f405")
+            }
+            (None, Some(chip)) => {
+                let name = chip.split(':').next().unwrap_or_default();
+                let runs = |emulated: &&Chip| {
+                    parts.iter().any(|part| part.name == name && part.runs.contains(&emulated.core))
+                };
+                // A chip whose core no observed machine has is no suggestion.
+                let cores: Vec<&String> = rows.clone().map(|chip| &chip.core).collect();
+                let is_offered = |part: &&Part| part.runs.iter().any(|core| cores.contains(&core));
+                let names = || parts.iter().filter(is_offered).map(|part| &*part.name);
+                let near = || words::nearest_three(name, names());
+                let found = rows.clone().find(runs);
+                let found = found.with_context(|| {
+                    format!(
+                        "no machine observes the chip `{}`: did you mean {}?",
+                        printable(name),
+                        near()
+                    )
+                })?;
+                &found.qemu.machine
+            }
+        };
         if question.stimuli {
             bail!(
                 "interrupts at seeded moments (--stimuli) are not offered on {}: an observer changes \
                  nothing of the image; `worst` raises one at every instruction of an experiment",
-                printable(question.machine)
+                printable(machine)
             );
         }
-        let rows = machines.table().targets().filter(|chip| chip.qemu.systick.is_some());
         let known = || rows.clone().map(|chip| &*chip.qemu.machine);
-        if !known().any(|name| name == question.machine) {
-            let near = words::nearest_three(question.machine, known());
-            bail!("unknown machine `{}`: did you mean {near}?", printable(question.machine));
+        if !known().any(|name| name == machine) {
+            let near = words::nearest_three(machine, known());
+            bail!("unknown machine `{}`: did you mean {near}?", printable(machine));
         }
         let image = Image::read(question.image)?;
-        let emulated = rows.clone().find(|chip| {
-            chip.qemu.machine == question.machine && architecture(chip) == image.architecture
-        });
+        let emulated = rows
+            .clone()
+            .find(|chip| chip.qemu.machine == machine && architecture(chip) == image.architecture);
         let Some(emulated) = emulated else {
             bail!(
                 "{} is an image for {:?} processors, which {} does not have: name its machine",
                 printable(&question.image.display().to_string()),
                 image.architecture,
-                question.machine
+                machine
             );
         };
         let firmware = question.firmware.map(Image::read).transpose()?;
         if let Some(firmware) = &firmware {
             let shown = printable(&firmware.path.display().to_string());
             if !emulated.is_virt() {
-                bail!("{} takes no firmware: leave out --firmware", question.machine);
+                bail!("{machine} takes no firmware: leave out --firmware");
             }
             if firmware.architecture != image.architecture {
                 bail!("the firmware {shown} is for other processors than the image");
@@ -119,9 +155,13 @@ impl<'m> Observed<'m> {
         }
         let load = question.load.iter().map(|text| loaded(text)).collect::<Result<_>>()?;
         if question.disk.is_some() && !emulated.is_virt() {
-            bail!("{} takes no disk: leave out --disk", question.machine);
+            bail!("{machine} takes no disk: leave out --disk");
         }
         let disk = question.disk.map(Given::read).transpose()?;
+        if disk.is_some() && question.chip.is_some() {
+            bail!("the host decides when a disk answers: leave out --disk or --chip");
+        }
+        let chip = question.chip.map(|chip| Modelled::named(chip, emulated, parts)).transpose()?;
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
         let switch = place(question.switch)?;
@@ -134,6 +174,7 @@ impl<'m> Observed<'m> {
             name,
             image,
             emulated,
+            chip,
             firmware,
             load,
             disk,
@@ -184,6 +225,9 @@ impl<'m> Observed<'m> {
         .into_iter()
         .filter_map(|(name, value)| place(name, value))
         .collect();
+        if let Some(chip) = &self.chip {
+            parameters.push((CHIP.to_owned(), chip.name()));
+        }
         if let Some(firmware) = &self.firmware {
             parameters.push(("firmware".to_owned(), name(&firmware.path)));
         }
@@ -211,11 +255,9 @@ impl<'m> Observed<'m> {
         }
     }
 
-    /// The command that runs the image with the observer, which writes to this folder.
-    fn command(&self, folder: &Folder) -> Result<Command> {
-        let quoted = |path: &Path| path.display().to_string().replace(',', ",,");
-        let mut plugin = quoted(&self.machines.qemu_plugin()?);
-        plugin += &format!(",observe={}", quoted(&folder.path(EVENTS)));
+    /// The plugin's options for the observer, which writes to this folder.
+    fn observer(&self, folder: &Folder) -> String {
+        let mut plugin = format!("observe={}", quoted(&folder.path(EVENTS)));
         plugin += &format!(",limit={}", self.limit);
         // A place that is not watched has an address that no instruction has.
         for place in [&self.to, &self.from, &self.switch] {
@@ -228,6 +270,12 @@ impl<'m> Observed<'m> {
         if let Some(task) = &self.task {
             plugin += &format!(",task={:#x}", task.address);
         }
+        plugin
+    }
+
+    /// The command that runs the image with these options of the plugin.
+    fn command(&self, options: &str) -> Result<Command> {
+        let plugin = format!("{},{options}", quoted(&self.machines.qemu_plugin()?));
         let mut semihosting = "enable=on,target=native".to_owned();
         for word in self.append.split(' ').filter(|word| !word.is_empty()) {
             semihosting += &format!(",arg={}", word.replace(',', ",,"));
@@ -257,6 +305,11 @@ impl<'m> Observed<'m> {
     }
 }
 
+/// A path in an option of QEMU's, where commas end a value.
+fn quoted(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
 /// Reads a file that is given with its address, as `FILE@0xADDRESS`.
 fn loaded(text: &str) -> Result<(Given, u64)> {
     let parts = text.rsplit_once("@0x");
@@ -277,6 +330,28 @@ fn name(path: &Path) -> String {
     stem.chars().map(letter).take(60).collect()
 }
 
+impl Observed<'_> {
+    /// The cycles at each event, by the model of the chip, if one is named: from a second start of the
+    /// image, which executes the same instructions.
+    fn cycles(
+        &self,
+        figures: &Figures,
+        folder: &Folder,
+        start: &Start<'_>,
+    ) -> Result<Option<Reads>> {
+        let Some(chip) = &self.chip else { return Ok(None) };
+        let times: Vec<u8> = figures.times().into_iter().flat_map(u64::to_le_bytes).collect();
+        let (asked, found) = (folder.path("times"), folder.path(FILE));
+        fs::write(&asked, times)?;
+        let (asked, options) = (quoted(&asked), chip.options());
+        let options = format!("cycles={},times={asked},{options}", quoted(&found));
+        let mut qemu = self.command(&options)?;
+        let discard = &mut |_: &[u8]| anyhow::Ok(());
+        child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
+        Reads::since_the_reset(&fs::read(&found)?).map(Some)
+    }
+}
+
 impl Machine for Observed<'_> {
     fn properties(&self) -> Properties {
         Properties { is_emulated: true, ..Properties::default() }
@@ -294,6 +369,10 @@ impl Machine for Observed<'_> {
         }
         if let Some(disk) = &self.disk {
             identity.insert("disk".to_owned(), format!("sha256 {}", disk.sha256));
+        }
+        if let Some(chip) = &self.chip {
+            identity.extend([chip.identity()]);
+            return Ok(Provenance { identity, remark: chip.remark() });
         }
         let remark = match self.disk {
             None => "observed from outside: no instruction of the image is changed",
@@ -313,7 +392,7 @@ impl Machine for Observed<'_> {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let folder = Folder::new()?;
-        let mut qemu = self.command(&folder)?;
+        let mut qemu = self.command(&self.observer(&folder))?;
         let program = self.emulated.program();
         let discard = &mut |_: &[u8]| Ok(());
         let ended = child::run_to_an_end::<child::Error>(
@@ -336,7 +415,8 @@ impl Machine for Observed<'_> {
         if expired {
             figures.ended_early = Some("ten minutes have passed: lower --limit");
         }
-        sink(&figures::encode(self, start.request, &figures)?)?;
+        let cycles = self.cycles(&figures, &folder, start)?;
+        sink(&figures::encode(self, start.request, &figures, cycles.as_ref())?)?;
         Ok(Recording::new())
     }
 }
@@ -356,7 +436,8 @@ mod tests {
             let image = Path::new(image);
             let question = Question {
                 image,
-                machine,
+                machine: Some(machine),
+                chip: None,
                 firmware: None,
                 load: &[],
                 disk: None,

@@ -4,7 +4,7 @@
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
 pub(super) mod chip;
-mod modelled;
+pub(crate) mod modelled;
 mod operations;
 mod smallest;
 mod worst;

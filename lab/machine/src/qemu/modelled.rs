@@ -28,14 +28,14 @@ pub(super) static CHIP: Parameter = Parameter {
 };
 
 /// The name of the plugin's file.
-pub(super) const FILE: &str = "cycles";
+pub(crate) const FILE: &str = "cycles";
 
 /// The words of a record of the plugin's.
 const WORDS: usize = 12;
 
 /// A chip at a rate of its clock.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Modelled {
+pub(crate) struct Modelled {
     part: Part,
     hertz: u64,
     /// Marks capture a timer's count by a store, and load it later.
@@ -57,6 +57,14 @@ impl Modelled {
         let Some(text) = request.get(CHIP.name).filter(|text| !text.is_empty()) else {
             return Ok((None, rest));
         };
+        Ok((Some(Self::named(text, chip, parts)?), rest))
+    }
+
+    /// The chip of that name, or with its clock, which must have the core of the emulated one.
+    ///
+    /// # Errors
+    /// There is no such chip, its core is another one, or its clock is too fast.
+    pub(crate) fn named(text: &str, chip: &Chip, parts: &[Part]) -> Result<Self> {
         let (name, clock) =
             text.split_once(':').map_or((text, None), |(name, clock)| (name, Some(clock)));
         let Some(part) = parts.iter().find(|part| part.name == name).cloned() else {
@@ -83,11 +91,16 @@ impl Modelled {
             }
         }
         let captures = chip.timers.as_deref() == Some("nrf51");
-        Ok((Some(Self { part, hertz, captures }), rest))
+        Ok(Self { part, hertz, captures })
+    }
+
+    /// The name with the rate, as [`Modelled::named`] takes it.
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}MHz", self.part.name, self.hertz as f64 / 1e6)
     }
 
     /// The plugin's options, but for the file.
-    pub(super) fn options(&self) -> String {
+    pub(crate) fn options(&self) -> String {
         let Part { core, flash, .. } = &self.part;
         let marks = if self.captures { "stores" } else { "loads" };
         format!(
@@ -103,7 +116,7 @@ impl Modelled {
     }
 
     /// How to read the figures.
-    pub(super) fn remark(&self) -> String {
+    pub(crate) fn remark(&self) -> String {
         let waits = self.part.wait_states(self.hertz);
         let unvalidated = if self.part.is_validated && waits == 0 {
             "the core was compared with published measurements of chips"
@@ -122,8 +135,13 @@ impl Modelled {
     }
 
     /// The chip and the numbers of its model, as a fact of a case's identity.
-    pub(super) fn identity(&self) -> (String, String) {
+    pub(crate) fn identity(&self) -> (String, String) {
         (chronoscope_run::names::MODEL.to_owned(), format!("{} {}", self.part.name, self.options()))
+    }
+
+    /// The record of the chip's clock.
+    pub(crate) fn clock(&self) -> Record<'static> {
+        Record::Clock(Clock { domain: Domain::Cycles, hertz: self.hertz, resolution: 1 })
     }
 
     /// Translates an image's stream into cycles of the chip. A measured series gets two more with its
@@ -140,10 +158,7 @@ impl Modelled {
         while let Some(mut frame) = frames.next() {
             let Ok(record) = wire::decode(&mut frame) else { bail!("the stream is damaged") };
             match record {
-                Record::Clock(_) => {
-                    let (domain, hertz) = (Domain::Cycles, self.hertz);
-                    built.send(&Record::Clock(Clock { domain, hertz, resolution: 1 }))?;
-                }
+                Record::Clock(_) => built.send(&self.clock())?,
                 Record::Series(series) => {
                     let mut samples = Vec::new();
                     while let Some(next) = frames.peek() {
@@ -225,13 +240,14 @@ fn causes(cycles: &[Cycles]) -> Option<String> {
 }
 
 /// The reads by their times.
-struct Reads {
-    times: Vec<u64>,
+pub(crate) struct Reads {
+    /// The reads at which the times of a stream may begin.
+    origins: Vec<u64>,
     by_time: HashMap<u64, Read>,
 }
 
 /// Why a series has no cycles.
-type Why = &'static str;
+pub(crate) type Why = &'static str;
 
 impl Reads {
     fn new(file: &[u8]) -> Result<Self> {
@@ -239,7 +255,7 @@ impl Reads {
         if !rest.is_empty() {
             bail!("the file of cycles is damaged: it has {} bytes", file.len());
         }
-        let mut reads = Self { times: Vec::new(), by_time: HashMap::new() };
+        let mut reads = Self { origins: Vec::new(), by_time: HashMap::new() };
         for record in records {
             let (words, _) = record.as_chunks::<8>();
             let word = |index: usize| u64::from_le_bytes(words[index]);
@@ -250,18 +266,26 @@ impl Reads {
                 most: word(5),
                 width: std::array::from_fn(|cause| word(6 + cause)),
             };
-            let before = reads.times.last().and_then(|time| reads.by_time.get(time));
+            let before = reads.origins.last().and_then(|time| reads.by_time.get(time));
             if before.is_some_and(|before| !before.sum.is_before(&sum)) {
                 bail!("the file of cycles is damaged: its sums become smaller");
             }
-            reads.times.push(word(0));
+            reads.origins.push(word(0));
             reads.by_time.insert(word(0), Read { sleeps: word(1), sum });
         }
         Ok(reads)
     }
 
+    /// The records of a file whose times count, like those of the samples, from the reset.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub(crate) fn since_the_reset(file: &[u8]) -> Result<Self> {
+        Ok(Self { origins: vec![0], ..Self::new(file)? })
+    }
+
     /// Appends a series in cycles, and its bounds; the inner error is the reason why it has none.
-    fn series(
+    pub(crate) fn series(
         &self,
         built: &mut StreamBuilder,
         series: Series<'_>,
@@ -313,7 +337,7 @@ impl Reads {
             .collect();
         let mut found: Option<Vec<Cycles>> = None;
         let mut slept = false;
-        for origin in &self.times {
+        for origin in &self.origins {
             let read = |offset: i64| self.by_time.get(&origin.wrapping_add_signed(offset));
             // Between equal rounds, a wrong place is found out by its last sample.
             if spans.last().is_none_or(|(_, end)| read(*end).is_none()) {
