@@ -22,6 +22,9 @@ pub struct Table {
     /// The chips whose time is modelled.
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
+    /// The registers that QEMU's machines lack.
+    #[serde(rename = "bank")]
+    pub banks: Vec<Bank>,
 }
 
 /// An emulated chip.
@@ -217,6 +220,46 @@ impl Part {
     pub fn wait_states(&self, hertz: u64) -> u64 {
         let by_rate = self.flash.hertz_per_wait_state.map(|each| hertz.div_ceil(each) - 1);
         by_rate.unwrap_or(self.flash.wait_states)
+    }
+}
+
+/// A bank of registers of some chips, which an observed firmware's start-up code waits for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bank {
+    /// The name in the reference manual.
+    pub name: String,
+    /// The chips that have it, by their names as [`Part`]s.
+    pub parts: Vec<String>,
+    /// The manual and its section.
+    pub source: String,
+    /// The lowest address.
+    pub origin: u32,
+    /// The size, a multiple of four.
+    pub bytes: u32,
+    /// Offsets, and the values after a reset; 0 elsewhere.
+    #[serde(default)]
+    pub reset: Vec<(u32, u32)>,
+    /// Offsets and bits that always read 1.
+    #[serde(default)]
+    pub set: Vec<(u32, u32)>,
+    /// Offset and bit of an enable, and of the ready bit that follows it.
+    #[serde(default)]
+    pub follow: Vec<(u32, u32, u32, u32)>,
+}
+
+impl Bank {
+    /// The options of QEMU's plugin.
+    pub fn options(&self) -> Vec<String> {
+        let at = |offset: u32| format!("{:#x}", self.origin + offset);
+        let reset =
+            self.reset.iter().map(|(offset, value)| format!("reset={}:{value:#x}", at(*offset)));
+        let set = self.set.iter().map(|(offset, bit)| format!("set={}:{bit}", at(*offset)));
+        let follow = self.follow.iter().map(|(offset, bit, to, ready)| {
+            format!("follow={}:{bit}:{}:{ready}", at(*offset), at(*to))
+        });
+        let bank = format!("bank={:#x}:{:#x}", self.origin, self.bytes);
+        [bank].into_iter().chain(reset).chain(set).chain(follow).collect()
     }
 }
 

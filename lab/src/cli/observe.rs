@@ -32,6 +32,10 @@ pub struct Observe {
     /// The rate of the chip's clock, as 84MHz.
     #[arg(long, value_name = "RATE", requires = "chip")]
     pub clock: Option<String>,
+    /// Have a word of the machine's memory read a value, as 0x50060800=1, in place of a device that
+    /// is not there. May be given several times.
+    #[arg(long, value_name = "ADDRESS=VALUE")]
+    pub answer: Vec<String>,
     /// Run this ELF file first, in machine mode, as OpenSBI's fw_jump.elf (virt).
     #[arg(long, value_name = "FILE")]
     pub firmware: Option<PathBuf>,

@@ -20,6 +20,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         image: &arguments.image,
         machine: arguments.machine.as_deref(),
         chip: chip.as_deref(),
+        answer: &arguments.answer,
         firmware: arguments.firmware.as_deref(),
         load: &arguments.load,
         disk: arguments.disk.as_deref(),

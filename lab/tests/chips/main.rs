@@ -30,6 +30,7 @@ mod serial;
 mod serial_images;
 mod shards;
 mod slurm;
+mod startup;
 mod tutorials;
 mod worst;
 

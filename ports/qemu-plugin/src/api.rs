@@ -22,6 +22,7 @@ pub type OnBlock = extern "C" fn(Id, *mut RawBlock);
 pub type OnExecution = extern "C" fn(c_uint, *mut c_void);
 pub type OnAccess = extern "C" fn(c_uint, Access, u64, *mut c_void);
 pub type OnExit = extern "C" fn(Id, *mut c_void);
+pub type OnProcessor = extern "C" fn(Id, c_uint);
 
 /// A block of code while QEMU translates it, an opaque type.
 #[repr(C)]
@@ -48,6 +49,7 @@ const READS_AND_WRITES: c_int = 3;
 
 unsafe extern "C" {
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: OnBlock);
+    fn qemu_plugin_register_vcpu_init_cb(id: Id, callback: OnProcessor);
     fn qemu_plugin_register_atexit_cb(id: Id, callback: OnExit, data: *mut c_void);
     fn qemu_plugin_register_vcpu_tb_exec_cb(
         block: *mut RawBlock,
@@ -104,6 +106,12 @@ pub fn register(id: Id, on_block: OnBlock, on_exit: OnExit) {
         qemu_plugin_register_vcpu_tb_trans_cb(id, on_block);
         qemu_plugin_register_atexit_cb(id, on_exit, ptr::null_mut());
     }
+}
+
+/// Registers the callback for each processor that comes into being.
+pub fn on_processor(id: Id, callback: OnProcessor) {
+    // SAFETY: as above.
+    unsafe { qemu_plugin_register_vcpu_init_cb(id, callback) }
 }
 
 /// A block of code in translation, valid for the running callback.
@@ -180,13 +188,13 @@ impl Instruction<'_> {
         unsafe { qemu_plugin_register_vcpu_insn_exec_cb(self.0, callback, NO_REGISTERS, data) }
     }
 
-    /// Makes each execution of the instruction add one to `counter`, without a call. Only the
+    /// Makes each execution of the instruction add a number to `counter`, without a call. Only the
     /// processor's thread may access the counter while it runs.
-    pub fn count(self, counter: &'static AtomicU64) {
+    pub fn add(self, counter: &'static AtomicU64, number: u64) {
         // SAFETY: the instruction is in translation, and the counter outlives the code that adds to
         // it.
         unsafe {
-            qemu_plugin_register_vcpu_insn_exec_inline(self.0, ADD, counter.as_ptr().cast(), 1)
+            qemu_plugin_register_vcpu_insn_exec_inline(self.0, ADD, counter.as_ptr().cast(), number)
         }
     }
 

@@ -89,8 +89,8 @@ pub fn sleeps() -> u64 {
 
 /// Makes QEMU count the executions of this instruction.
 pub fn count(instruction: Instruction) {
-    instruction.count(&EXECUTED);
+    instruction.add(&EXECUTED, 1);
     if SLEEP.contains(&instruction.word()) {
-        instruction.count(&SLEEPS);
+        instruction.add(&SLEEPS, 1);
     }
 }

@@ -59,7 +59,7 @@ fn find(name: &CStr) -> Result<*mut c_void, String> {
 ///
 /// # Safety
 /// `F` is the type of a pointer to the function.
-unsafe fn function<F: Copy>(name: &CStr) -> Result<F, String> {
+pub unsafe fn function<F: Copy>(name: &CStr) -> Result<F, String> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     let address = find(name)?;
     // SAFETY: a function pointer holds the address of the function.

@@ -24,12 +24,15 @@
 //! With `arrivals=FILE`, it makes an exception pending at each instruction of a round (module
 //! `arrivals`).
 //!
+//! Every one of them takes registers that the machine lacks (module `devices`).
+//!
 //! The plugin ends QEMU, with one line on standard error, if it cannot give a correct waveform.
 
 mod api;
 mod arrivals;
 mod clock;
 mod cycles;
+mod devices;
 mod emulator;
 mod exceptions;
 mod observe;
@@ -101,6 +104,12 @@ pub unsafe extern "C" fn qemu_plugin_install(
             .map(|index| CStr::from_ptr(*arguments.add(index)).to_string_lossy().into_owned());
         (&*info, arguments.collect::<Vec<_>>())
     };
+    if let Err(error) = devices::install(id, &arguments) {
+        eprintln!("chronoscope's devices: {error}");
+        return 1;
+    }
+    let arguments: Vec<String> =
+        arguments.into_iter().filter(|argument| !devices::is_option(argument)).collect();
     let (name, outcome) = if observe::is_asked(&arguments) {
         ("observer", observe::install(id, info, &arguments))
     } else if arrivals::is_asked(&arguments) {

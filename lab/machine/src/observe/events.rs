@@ -28,6 +28,9 @@ const SUPERVISOR_TIMER: u64 = 18;
 const AHEAD: u64 = 19;
 const TASK: u64 = 20;
 const SYSTICK: u64 = 21;
+const BUSY_AT: u64 = 22;
+const BUSY: u64 = 23;
+const REGISTER: u64 = 24;
 
 // The watched places, in the order of the plugin's options. An address that is both the start and
 // the end of intervals ends one first.
@@ -111,6 +114,13 @@ pub struct Figures {
     pub spaces: BTreeMap<u64, Vec<Interval>>,
     /// The stays in each task, by the value of the variable that holds the running one.
     pub tasks: BTreeMap<u64, Vec<Interval>>,
+    /// The blocks of code with the most executed instructions, by address, and their instructions, as
+    /// often as the block began.
+    pub busy: Vec<(u64, u64)>,
+    /// The instructions of all blocks, counted likewise.
+    pub all_blocks: u64,
+    /// The registers at the end, from r0 on; empty if they are not known.
+    pub registers: Vec<u64>,
     /// Why the observation ended before the image did; `None` if the image ended.
     pub ended_early: Option<&'static str>,
 }
@@ -150,6 +160,11 @@ impl Figures {
     /// Returns `true` if something was measured at least twice.
     pub fn has_several(&self) -> bool {
         self.judged().any(|intervals| intervals.len() > 1)
+    }
+
+    /// Returns `true` if nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.judged().all(Vec::is_empty)
     }
 
     /// The intervals that are judged.
@@ -247,6 +262,12 @@ impl Reader {
                 self.interrupt_is(kind == MACHINE_CAUSE, interrupt(value));
             }
             EXCEPTION => self.enter(value),
+            BUSY_AT if self.figures.busy.len() < MOST_PLACES => self.figures.busy.push((value, 0)),
+            BUSY => match self.figures.busy.last_mut() {
+                Some((_, instructions)) => *instructions = value,
+                None => self.figures.all_blocks = value,
+            },
+            REGISTER if self.figures.registers.len() < 32 => self.figures.registers.push(value),
             SUPERVISOR_RETURN => {
                 let handler = self.supervisor.pop();
                 self.leave(handler);

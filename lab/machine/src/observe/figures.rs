@@ -9,7 +9,7 @@ use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Series};
 use crate::Request;
 
 use super::{
-    Observed,
+    Observed, busy,
     events::{Due, FROM, Figures, Interval, SWITCH, TO, Trap},
     image::Place,
 };
@@ -78,6 +78,12 @@ pub fn encode(
         (true, _) => encoder.places("task", &figures.tasks)?,
         (false, true) => encoder.places("stack pointer", &figures.spaces)?,
         (false, false) => encoder.places("address space", &figures.spaces)?,
+    }
+    if figures.is_empty() {
+        let (table, core) = (observed.machines.table(), &observed.emulated.core);
+        if let Some(place) = busy::sentence(&observed.image, figures, table, core) {
+            encoder.stream.send(&Record::Log(&place))?;
+        }
     }
     if let Some(why) = figures.ended_early {
         encoder.stream.send(&Record::Log(why))?;

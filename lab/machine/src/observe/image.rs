@@ -9,8 +9,11 @@ use std::{
 
 use addr2line::demangle_auto;
 use anyhow::{Context as _, Error, Result, anyhow, bail};
-use object::{Architecture, BinaryFormat, Object, ObjectSymbol, SymbolKind, read::File};
+use object::{
+    Architecture, BinaryFormat, Object, ObjectSection, ObjectSymbol, SymbolKind, read::File,
+};
 
+use crate::profile::Symbols;
 use chronoscope_base::digest::sha256;
 use chronoscope_units::{printable, words};
 
@@ -84,6 +87,29 @@ impl Image {
             bail!("{shown} is no image: it is no ELF file: name the file that the linker wrote");
         };
         Ok(Self { path: path.to_owned(), architecture, sha256: sha256(&bytes), bytes })
+    }
+
+    /// The functions of the image.
+    ///
+    /// # Errors
+    /// The tables are damaged.
+    pub fn symbols(&self) -> Result<Symbols<'_>> {
+        Symbols::read(&self.bytes)
+    }
+
+    /// The word at an address of the image's code; `None` if it has none there.
+    pub fn word(&self, address: u64) -> Option<u32> {
+        let file = parse(&self.bytes)?;
+        let holds = |section: &object::Section<'_, '_>| {
+            let end = section.address().saturating_add(section.size());
+            (section.address()..end).contains(&address)
+        };
+        let section = file.sections().find(holds)?;
+        let offset = usize::try_from(address - section.address()).ok()?;
+        let bytes = section.data().ok()?.get(offset..)?;
+        // The last instruction may be half a word.
+        let byte = |place: usize| u32::from(bytes.get(place).copied().unwrap_or_default());
+        Some((0..4).map(|place| byte(place) << (8 * place)).sum())
     }
 
     /// Finds the place of a symbol, or of an address as `0x80000000`.

@@ -1,6 +1,7 @@
 //! Observes an unmodified image from outside: a machine that starts the image in QEMU with a plugin,
 //! and turns the events that the plugin writes into a stream of records, like a port's.
 
+mod busy;
 pub mod events;
 mod figures;
 pub mod image;
@@ -24,7 +25,7 @@ use crate::{
     },
 };
 use chronoscope_child::{self as child, Folder};
-use chronoscope_chips::{Chip, Part};
+use chronoscope_chips::{Bank, Chip, Part, Table};
 use chronoscope_run::{
     Target,
     names::{CHIP, GIVEN_IMAGE},
@@ -45,6 +46,8 @@ pub struct Question<'a> {
     pub machine: Option<&'a str>,
     /// The chip whose time is given, as `stm32f405` or `stm32f405:84MHz`; `None` for instructions.
     pub chip: Option<&'a str>,
+    /// Words that read a value, each as `0xADDRESS=VALUE`.
+    pub answer: &'a [String],
     /// An ELF file that runs before the image, in machine mode.
     pub firmware: Option<&'a Path>,
     /// Files that are copied to the machine's memory, each as `FILE@0xADDRESS`.
@@ -74,6 +77,8 @@ pub struct Observed<'m> {
     image: Image,
     emulated: &'m Chip,
     chip: Option<Modelled>,
+    /// The plugin's options for registers that the machine lacks.
+    registers: Vec<String>,
     firmware: Option<Image>,
     load: Vec<(Given, u64)>,
     disk: Option<Given>,
@@ -162,6 +167,7 @@ impl<'m> Observed<'m> {
             bail!("the host decides when a disk answers: leave out --disk or --chip");
         }
         let chip = question.chip.map(|chip| Modelled::named(chip, emulated, parts)).transpose()?;
+        let registers = registers(machines.table(), chip.as_ref(), question.answer)?;
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
         let switch = place(question.switch)?;
@@ -175,6 +181,7 @@ impl<'m> Observed<'m> {
             image,
             emulated,
             chip,
+            registers,
             firmware,
             load,
             disk,
@@ -228,6 +235,11 @@ impl<'m> Observed<'m> {
         if let Some(chip) = &self.chip {
             parameters.push((CHIP.to_owned(), chip.name()));
         }
+        let answers = self.registers.iter().filter_map(|option| option.strip_prefix("answer="));
+        let answers: Vec<&str> = answers.collect();
+        if !answers.is_empty() {
+            parameters.push(("answer".to_owned(), answers.join("+")));
+        }
         if let Some(firmware) = &self.firmware {
             parameters.push(("firmware".to_owned(), name(&firmware.path)));
         }
@@ -275,7 +287,8 @@ impl<'m> Observed<'m> {
 
     /// The command that runs the image with these options of the plugin.
     fn command(&self, options: &str) -> Result<Command> {
-        let plugin = format!("{},{options}", quoted(&self.machines.qemu_plugin()?));
+        let registers: String = self.registers.iter().map(|option| format!(",{option}")).collect();
+        let plugin = format!("{},{options}{registers}", quoted(&self.machines.qemu_plugin()?));
         let mut semihosting = "enable=on,target=native".to_owned();
         for word in self.append.split(' ').filter(|word| !word.is_empty()) {
             semihosting += &format!(",arg={}", word.replace(',', ",,"));
@@ -303,6 +316,32 @@ impl<'m> Observed<'m> {
             .arg(&self.image.path);
         Ok(qemu)
     }
+}
+
+/// The plugin's options for the registers of a chip, and for words that are given.
+///
+/// # Errors
+/// A word is none.
+fn registers(table: &Table, chip: Option<&Modelled>, answers: &[String]) -> Result<Vec<String>> {
+    let has =
+        |bank: &&Bank| chip.is_some_and(|chip| bank.parts.iter().any(|part| part == chip.part()));
+    let mut options: Vec<String> = table.banks.iter().filter(has).flat_map(Bank::options).collect();
+    for text in answers {
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        let parts = text.split_once('=').filter(|(address, _)| address.starts_with("0x"));
+        let word = parts.and_then(|(address, value)| number(address).zip(number(value)));
+        let Some((address, value)) = word.filter(|(address, _)| address % 4 == 0) else {
+            bail!(
+                "`--answer {}`: write the address of a word and its value, as 0x50060800=1",
+                printable(text)
+            );
+        };
+        options.push(format!("answer={address:#x}:{value:#x}"));
+    }
+    Ok(options)
 }
 
 /// A path in an option of QEMU's, where commas end a value.
@@ -438,6 +477,7 @@ mod tests {
                 image,
                 machine: Some(machine),
                 chip: None,
+                answer: &[],
                 firmware: None,
                 load: &[],
                 disk: None,

@@ -99,6 +99,11 @@ impl Modelled {
         format!("{}:{}MHz", self.part.name, self.hertz as f64 / 1e6)
     }
 
+    /// The name of the chip.
+    pub(crate) fn part(&self) -> &str {
+        &self.part.name
+    }
+
     /// The plugin's options, but for the file.
     pub(crate) fn options(&self) -> String {
         let Part { core, flash, .. } = &self.part;

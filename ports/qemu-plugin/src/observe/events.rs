@@ -63,6 +63,14 @@ pub mod kind {
     pub const TASK: u64 = 20;
     /// SysTick's handler begins. The value is the time in ns since the timer's interrupt was due.
     pub const SYSTICK: u64 = 21;
+    /// One of the blocks with the most executed instructions, at the end of the observation. The value
+    /// is the address; a [`BUSY`] follows.
+    pub const BUSY_AT: u64 = 22;
+    /// The instructions of the block, as often as it began; before the first [`BUSY_AT`], of all blocks.
+    /// A block that ends at an access to a device counts in full.
+    pub const BUSY: u64 = 23;
+    /// A register at the end of the observation, from r0 on: on Cortex-M r0 to r12.
+    pub const REGISTER: u64 = 24;
 }
 
 /// The reason for the end of an observation.
@@ -95,6 +103,11 @@ impl Events {
             self.finish(Reason::EventLimit);
             exit();
         }
+    }
+
+    /// Records an event at the end of the observation, however many there were.
+    pub fn add(&mut self, kind: u64, value: u64) {
+        written(self.write(kind, value));
     }
 
     /// Writes the last record.

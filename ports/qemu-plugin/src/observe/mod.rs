@@ -12,6 +12,7 @@ mod settings;
 mod systick;
 
 use std::{
+    collections::HashMap,
     ffi::{c_uint, c_void},
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -29,6 +30,7 @@ use self::{
 use crate::{
     api::{self, Access, Block, Id, Info, Instruction, RawBlock},
     clock::{self, Clock, executed},
+    devices,
     emulator::{Emulator, Processor},
     give_up,
 };
@@ -53,8 +55,13 @@ struct Observer {
     at: Vec<u64>,
     task: Option<u64>,
     has_wide_words: bool,
+    /// The executed instructions of each block, by its address.
+    busy: HashMap<u64, &'static AtomicU64>,
     events: Events,
 }
+
+/// The number of blocks that are reported.
+const BUSIEST: usize = 16;
 
 /// The processor's family, with its state.
 enum Family {
@@ -81,7 +88,9 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     LIMIT.store(settings.limit, Relaxed);
     TASK.store(settings.task, Relaxed);
     let (at, task, guest) = (settings.at, None, None);
-    *observer() = Some(Observer { emulator, family, guest, at, task, has_wide_words, events });
+    let busy = HashMap::new();
+    *observer() =
+        Some(Observer { emulator, family, guest, at, task, has_wide_words, busy, events });
     api::register(id, on_block, on_exit);
     Ok(())
 }
@@ -114,6 +123,11 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
             None
         }
     };
+    let counter = || &*Box::leak(Box::new(AtomicU64::new(0)));
+    let counter = *observer.busy.entry(block.address()).or_insert_with(counter);
+    if let Some(first) = block.instructions().next() {
+        first.add(counter, block.len() as u64);
+    }
     for instruction in block.instructions() {
         observer.watch(instruction, about);
         clock::count(instruction);
@@ -128,6 +142,7 @@ pub fn start(emulator: Emulator) -> (Processor, Clock) {
     let Some(processor) = Processor::new(emulator) else {
         give_up("QEMU does not give its processor")
     };
+    devices::check(&processor);
     (processor, Clock::new(emulator))
 }
 
@@ -153,6 +168,23 @@ impl Observer {
         };
         if let Some(special) = special {
             instruction.on_execution(on_special, special as usize);
+        }
+    }
+
+    /// Records the blocks with the most instructions, and the registers.
+    fn report_busiest(&mut self) {
+        let mut busy: Vec<(u64, u64)> =
+            self.busy.iter().map(|(at, count)| (count.load(Relaxed), *at)).collect();
+        busy.sort_unstable_by(|one, other| other.cmp(one));
+        self.events.add(kind::BUSY, busy.iter().map(|(count, _)| count).sum());
+        for (count, at) in busy.into_iter().take(BUSIEST) {
+            self.events.add(kind::BUSY_AT, at);
+            self.events.add(kind::BUSY, count);
+        }
+        if let (Family::Arm(_), Some((processor, _))) = (&self.family, &self.guest) {
+            (0..13).for_each(|number| {
+                self.events.add(kind::REGISTER, processor.register(number).into());
+            });
         }
     }
 
@@ -255,9 +287,10 @@ fn end_at_limit() {
     }
 }
 
-/// Writes the last record.
+/// Writes the last records.
 fn finish(reason: Reason) {
     if let Some(mut observer) = observer().take() {
+        observer.report_busiest();
         observer.events.finish(reason);
     }
 }

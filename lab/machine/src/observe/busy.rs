@@ -1,0 +1,133 @@
+//! Where an image was that nothing was sampled of: the function with most of the instructions, and on a
+//! Cortex-M the device's register that it waits for.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use chronoscope_chips::{Bank, Table};
+use chronoscope_cycles::{Class, Instruction};
+
+use super::{events::Figures, image::Image};
+
+/// The least share of a block of code in which the image waits.
+const WAITING: f64 = 0.05;
+
+/// The instructions of a block that are looked at.
+const MOST_INSTRUCTIONS: u64 = 8;
+
+/// The addresses of devices, and of a chip's external devices.
+const DEVICES: std::ops::Range<u64> = 0x4000_0000..0x6000_0000;
+
+/// The sentence; `None` if nothing is known. `core` is the emulated chip's.
+pub fn sentence(image: &Image, figures: &Figures, table: &Table, core: &str) -> Option<String> {
+    let (hottest, _) = *figures.busy.first()?;
+    let symbols = image.symbols().ok();
+    let function = |at: u64| {
+        symbols.as_ref().map_or_else(|| format!("{at:#x}"), |symbols| symbols.function(at))
+    };
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (at, instructions) in &figures.busy {
+        *counts.entry(function(*at)).or_default() += instructions;
+    }
+    let (name, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let share = 100.0 * most as f64 / figures.all_blocks.max(1) as f64;
+    let place = if function(hottest) == name {
+        symbols.as_ref().map_or(name.clone(), |symbols| symbols.place(hottest))
+    } else {
+        name
+    };
+    let waits = waits_for(image, figures).map_or_else(String::new, |address| {
+        format!(", waiting for {address:#x}, {}", remedy(address, table, core))
+    });
+    Some(format!("{share:.0} % of the instructions: {place}{waits}"))
+}
+
+/// The address of the device's register that the busiest code loads from.
+fn waits_for(image: &Image, figures: &Figures) -> Option<u64> {
+    let least = WAITING * figures.all_blocks as f64;
+    let mut blocks: Vec<&(u64, u64)> = figures.busy.iter().collect();
+    blocks.sort_by_key(|(_, instructions)| Reverse(*instructions));
+    let busy = blocks.into_iter().take_while(|(_, instructions)| *instructions as f64 >= least);
+    busy.filter_map(|(at, _)| loaded(image, *at, &figures.registers)).next()
+}
+
+/// The device's address that one of the first instructions from `at` on loads from, by the registers.
+fn loaded(image: &Image, mut at: u64, registers: &[u64]) -> Option<u64> {
+    for _ in 0..MOST_INSTRUCTIONS {
+        let word = image.word(at)?;
+        let instruction = Instruction::decode(word).ok()?;
+        let address = target(word, instruction)
+            .and_then(|(base, offset)| registers.get(base).map(|value| value.wrapping_add(offset)));
+        if let Some(address) = address.filter(|address| DEVICES.contains(address)) {
+            return Some(address & !3);
+        }
+        at += u64::from(instruction.bytes());
+    }
+    None
+}
+
+/// The base register and the offset of a load.
+fn target(word: u32, instruction: Instruction) -> Option<(usize, u64)> {
+    if !matches!(instruction.class, Class::Load { is_literal: false, .. }) {
+        return None;
+    }
+    let (first, second) = (word & 0xffff, word >> 16);
+    let short = |scale: u32| ((first >> 3 & 7) as usize, u64::from((first >> 6 & 31) * scale));
+    match first >> 11 {
+        0b01101 => Some(short(4)),
+        0b01111 => Some(short(1)),
+        0b10001 => Some(short(2)),
+        // `ldr.w`, `ldrh.w`, `ldrb.w` with an offset of 12 bits.
+        _ if first & 0xff90 == 0xf890 => Some(((first & 15) as usize, u64::from(second & 0xfff))),
+        // With a negative offset, or none, of 8 bits.
+        _ if first & 0xff90 == 0xf810 && second & 0xf00 == 0xc00 => {
+            let offset = u64::from(second & 0xff).wrapping_neg();
+            Some(((first & 15) as usize, offset))
+        }
+        _ => None,
+    }
+}
+
+/// The flag that has the register answer.
+fn remedy(address: u64, table: &Table, core: &str) -> String {
+    let has = |bank: &&Bank| {
+        (u64::from(bank.origin)..u64::from(bank.origin + bank.bytes)).contains(&address)
+    };
+    let parts = table.banks.iter().filter(has).flat_map(|bank| &bank.parts);
+    let runs = |name: &&String| {
+        table
+            .parts
+            .iter()
+            .any(|part| part.name == **name && part.runs.iter().any(|one| one == core))
+    };
+    match parts.into_iter().find(runs) {
+        Some(part) => format!("which --chip {part} answers"),
+        None => format!("which no device answers: --answer {address:#x}=VALUE"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_s_address_is_its_base_and_offset() {
+        // ldr r1, [r0]; ldr r1, [r2, #8]; ldrb r3, [r4, #5]; ldr.w r1, [r0, #2048]; adds r0, #1
+        for (word, expected) in [
+            (0x6801, Some((0, 0))),
+            (0x6891, Some((2, 8))),
+            (0x7963, Some((4, 5))),
+            (0x1800_f8d0, Some((0, 2048))),
+            (0x3001, None),
+        ] {
+            assert_eq!(target(word, Instruction::decode(word).unwrap()), expected, "{word:#x}");
+        }
+    }
+
+    #[test]
+    fn the_remedy_is_a_chip_with_the_register_or_an_answer() {
+        let table = Table::read();
+        assert_eq!(remedy(0x4002_3808, &table, "Cortex-M4F"), "which --chip stm32f401 answers");
+        assert_eq!(remedy(0x4002_3808, &table, "Cortex-M3"), "which --chip stm32f205 answers");
+        assert!(remedy(0x5006_0800, &table, "Cortex-M4F").contains("--answer 0x50060800=VALUE"));
+    }
+}

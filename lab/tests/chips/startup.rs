@@ -1,0 +1,99 @@
+//! Firmware that waits for its chip's clocks, as start-up code of vendors' tools does: it runs with the
+//! registers of a named chip, and without them the lab says what it waits for.
+
+use std::process::Command;
+
+use crate::common::{Folder, chronoscope, run};
+
+/// Waits for HSE, the regulator, the flash's wait states, the PLL and the system clock, then for five
+/// ticks of a millisecond at 168 MHz, and ends by semihosting.
+const STARTUP: &str = "
+    .syntax unified
+    .word 0x20001000, reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, tick + 1
+    .thumb_func
+reset:
+    ldr r0, =0x40023800
+    ldr r1, [r0]
+    orr r1, #0x10000
+    str r1, [r0]
+external:
+    ldr r1, [r0]
+    tst r1, #0x20000
+    beq external
+    ldr r2, =0x40007004
+regulator:
+    ldr r1, [r2]
+    tst r1, #0x4000
+    beq regulator
+    ldr r2, =0x40023c00
+    ldr r1, =0x705
+    str r1, [r2]
+wait_states:
+    ldr r3, [r2]
+    cmp r1, r3
+    bne wait_states
+    ldr r1, [r0]
+    orr r1, #0x1000000
+    str r1, [r0]
+pll:
+    ldr r1, [r0]
+    tst r1, #0x2000000
+    beq pll
+    movs r1, #2
+    str r1, [r0, #8]
+system_clock:
+    ldr r1, [r0, #8]
+    and r1, #12
+    cmp r1, #8
+    bne system_clock
+    ldr r0, =0xe000e010
+    ldr r1, =167999
+    str r1, [r0, #4]
+    movs r1, #7
+    str r1, [r0]
+    movs r4, #0
+ticks:
+    cmp r4, #5
+    bne ticks
+    movs r0, #0x18
+    ldr r1, =0x20026
+    bkpt 0xab
+    b .
+    .thumb_func
+tick:
+    adds r4, #1
+    bx lr
+    .ltorg
+";
+
+#[test]
+fn a_start_up_goes_on_with_the_registers_of_its_chip() {
+    let folder = Folder::new("startup");
+    let (source, object) = (folder.file("startup.s", STARTUP), folder.path("startup.o"));
+    let image = folder.path("startup.elf");
+    let assemble = ["--triple", "thumbv7em-none-eabi", "--filetype=obj", "-o", &object, &source];
+    run(Command::new("llvm-mc").args(assemble)).exits(0);
+    let link = ["-Ttext=0x08000000", "-e", "0x08000000", "-o", &image, &object];
+    run(Command::new("arm-none-eabi-ld").args(link)).exits(0);
+    let observe = |more: &[&str]| {
+        let few = ["observe", &image, "--no-store", "--limit", "20000000"];
+        chronoscope(&[&few[..], more].concat())
+    };
+    for chip in ["stm32f405", "stm32f429", "stm32f205"] {
+        let answer = observe(&["--chip", chip, "-q", "--format", "json"]);
+        let run = answer.exits(0).json();
+        let series = run["cases"][0]["series"].as_array().unwrap();
+        let ticks = series.iter().find(|series| series["name"] == "SysTick").unwrap();
+        assert_eq!(ticks["count"], 5, "{chip}: {run:#}");
+    }
+    // Without them, the place and the remedy.
+    let plain = observe(&["--machine", "netduinoplus2"]);
+    plain
+        .exits(4)
+        .shows("100 % of the instructions: external, waiting for 0x40023800, which --chip stm32f4");
+    let further = observe(&["--machine", "netduinoplus2", "--answer", "0x40023800=0x20000"]);
+    further.exits(4).shows("regulator, waiting for 0x40007004, which --chip stm32f4");
+    for wrong in ["0x40023800", "40023800=1", "0x40023801=1", "0x40023800=x"] {
+        observe(&["--machine", "netduinoplus2", "--answer", wrong]).complains("address of a word");
+    }
+}
