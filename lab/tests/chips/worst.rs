@@ -120,6 +120,31 @@ fn the_parts_of_a_difference_add_up() {
     assert_eq!([arrivals[0] + 1, arrivals[1] + 1], [all[0], all[1]]);
 }
 
+/// In the time of a chip, each wait has the instruction of the arrival, the entry into the handler and the
+/// bounds of the model.
+#[test]
+fn waits_in_the_time_of_a_chip_contain_the_instructions() {
+    let chip = ["--chip", "stm32f405", "--clock", "10MHz"];
+    let case = ["worst", "switch", "--target", "tandem@cortex-m4", "--set", "tasks=2"];
+    let run = chronoscope(&[&case[..], &chip, &["--format", "json"]].concat()).json();
+    let case = &run["cases"][0];
+    assert_eq!(case["clock"]["domain"], "modelled", "{case:#}");
+    let cycles = |series: usize| -> Vec<f64> {
+        let samples = case["series"][series]["samples"].as_array().unwrap();
+        samples.iter().map(|sample| sample[1].as_f64().unwrap() / 100.0).collect()
+    };
+    // An entry takes 12 cycles, and an instruction one at least.
+    let instructions = worst("switch", "tandem@cortex-m4");
+    assert_eq!(instructions.len(), cycles(0).len());
+    let bounds = cycles(1).into_iter().zip(cycles(0)).zip(cycles(2));
+    for (wait, ((least, estimate), most)) in instructions.iter().zip(bounds) {
+        assert!(least >= 12.0 + 0.8 * *wait as f64, "{wait}: {least}");
+        assert!(least <= estimate && estimate <= most && most <= 40.0 + 4.0 * *wait as f64);
+    }
+    let answer = chronoscope(&[&["worst", "switch", "--set", "tasks=2"], &chip[..]].concat());
+    answer.exits(0).shows("Exhaustive: ").shows("; modelled cycles").shows(" µs in FreeRTOS, ");
+}
+
 /// A sample of a hundred switches: one of them is the round.
 #[test]
 fn a_round_is_one_of_many_equal_operations() {

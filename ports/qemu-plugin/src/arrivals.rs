@@ -20,8 +20,12 @@
 //! | `enabled NUMBER ADDRESS` | an exception that the image has enabled, and its handler |
 //! | `exception NUMBER` | the one that is made pending: `exception=`, else SysTick, else the first |
 //! | `path ADDRESS` | the next instruction of a round |
-//! | `arrival K WAIT LENGTH TRIES` | instructions to the handler, and of the round with it |
+//! | `arrival K WAIT LENGTH TRIES LEAST HALVES MOST` | instructions to the handler, and of the round with it; cycles to the handler |
 //! | `missed K` | every try took another path |
+//!
+//! With the options of the module `cycles` but for `cycles=`, the last three are the least number of
+//! cycles, twice the estimate and the greatest number, from the beginning of the instruction of the
+//! arrival to the first one of the handler, its entry included; without, they are 0.
 //!
 //! The exception is made pending by the function that QEMU's own devices call
 //! (`armv7m_nvic_set_pending`). With `-singlestep`, each instruction is a block of its own, so that it
@@ -40,11 +44,12 @@ use std::{
     },
 };
 
-use chronoscope_cycles::{Class, Instruction};
+use chronoscope_cycles::{Class, Instruction, Sum};
 
 use crate::{
     api::{self, Block, Id, Info, RawBlock},
     clock::{self, Clock},
+    cycles,
     emulator::{Emulator, Interrupter, Processor},
     exceptions::{VECTOR_TABLE_OFFSET, running},
     give_up,
@@ -102,6 +107,9 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         return Ok(());
     }
     let Some(mark) = number("mark")? else { return Err("`mark=ADDRESS` is missing".to_owned()) };
+    if value("core").is_some() {
+        cycles::prepare(info, arguments)?;
+    }
     let sweep = Sweep {
         emulator,
         interrupter: Interrupter::find()?,
@@ -201,10 +209,10 @@ extern "C" fn on_load(_: c_uint, row: *mut c_void) {
 enum Wait {
     /// The arrival has not come.
     ToCome,
-    /// The exception is pending, for a number of instructions.
-    Pending(u32),
-    /// The handler has begun, after a number of instructions.
-    Over(u32),
+    /// The exception is pending, for a number of instructions, since that sum of cycles.
+    Pending(u32, Sum),
+    /// The handler has begun, after a number of instructions and of cycles.
+    Over(u32, Sum),
 }
 
 /// The purpose of a round.
@@ -242,11 +250,14 @@ struct Sweep {
 impl Sweep {
     /// Takes in the instruction that is about to execute.
     fn step(&mut self, at: u32) {
-        if let Wait::Pending(waited) = self.wait {
+        if let Wait::Pending(waited, since) = self.wait {
             // After an instruction that accesses a device, QEMU does not call the plugin for the first
             // one of the handler.
             let runs = self.processor.as_ref().map(running) == self.exception;
-            self.wait = if runs { Wait::Over(waited) } else { Wait::Pending(waited + 1) };
+            self.wait = match runs {
+                true => Wait::Over(waited, cycles::sum().unwrap_or_default() - since),
+                false => Wait::Pending(waited + 1, since),
+            };
         }
         if at == self.mark {
             self.turn();
@@ -297,12 +308,12 @@ impl Sweep {
         let arrival = self.arrival;
         match self.wait {
             // The handler comes in the next round.
-            Wait::Pending(_) => return,
-            Wait::Over(wait) => {
+            Wait::Pending(..) => return,
+            Wait::Over(wait, Sum { least, estimate_halves, most, .. }) => {
+                let tries = self.tries + 1;
                 written(writeln!(
                     self.file,
-                    "arrival {arrival} {wait} {length} {}",
-                    self.tries + 1
+                    "arrival {arrival} {wait} {length} {tries} {least} {estimate_halves} {most}"
                 ));
             }
             Wait::ToCome if self.tries + 1 < TRIES => {
@@ -326,7 +337,7 @@ impl Sweep {
         }
         self.follows = self.path.get(self.position) == Some(&at);
         if self.follows && self.position == self.arrival {
-            self.wait = Wait::Pending(0);
+            self.wait = Wait::Pending(0, cycles::sum().unwrap_or_default());
             self.interrupter.pend(self.exception.unwrap_or_default());
         }
     }
@@ -371,6 +382,8 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     if block.len() > 1 {
         give_up("QEMU must run with -singlestep");
     }
+    // The model takes in an instruction before the sweep reads the sums.
+    cycles::watch(block);
     for instruction in block.instructions() {
         instruction.on_execution(on_instruction, instruction.address() as usize);
     }

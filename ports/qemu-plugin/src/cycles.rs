@@ -79,7 +79,8 @@ struct Observer {
     way: Option<Next>,
     /// The active exceptions, each with whether its frame has room for floating-point registers.
     active: Vec<(u32, bool)>,
-    file: BufWriter<File>,
+    /// `None` if another observer reads the sums.
+    file: Option<BufWriter<File>>,
     left: usize,
 }
 
@@ -90,13 +91,22 @@ pub fn is_asked(arguments: &[String]) -> bool {
 
 /// Starts the observation of the machine that QEMU is about to run.
 pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> {
+    prepare(info, arguments)?;
+    api::register(id, on_block, on_exit);
+    Ok(())
+}
+
+/// Makes the model. Its observer then takes in each block by [`watch`].
+pub fn prepare(info: &Info, arguments: &[String]) -> Result<(), String> {
     if !info.has_one_processor() || info.target() != "arm" {
         return Err("cycles are for a Cortex-M alone".to_owned());
     }
     let options = Options::parse(arguments)?;
     let emulator = Emulator::find(info.target())?;
-    let file = File::create(&options.out)
-        .map_err(|error| format!("{} cannot be written: {error}", options.out.display()))?;
+    let create = |out: PathBuf| {
+        let file = File::create(&out).map(BufWriter::new);
+        file.map_err(|error| format!("{} cannot be written: {error}", out.display()))
+    };
     let observer = Box::new(Observer {
         emulator,
         guest: None,
@@ -107,16 +117,20 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         current: None,
         way: None,
         active: Vec::new(),
-        file: BufWriter::new(file),
+        file: options.out.map(create).transpose()?,
         left: MOST,
     });
     OBSERVER.store(Box::into_raw(observer), Relaxed);
-    api::register(id, on_block, on_exit);
     Ok(())
 }
 
+/// The sums before the instruction that is about to execute; `None` without a model.
+pub fn sum() -> Option<Sum> {
+    observer().map(|observer| *observer.model.sum())
+}
+
 struct Options {
-    out: PathBuf,
+    out: Option<PathBuf>,
     notes_stores: bool,
     times: Option<Vec<u64>>,
     core: &'static Core,
@@ -151,7 +165,7 @@ impl Options {
         };
         Ok(Self {
             times: value("times").ok().map(times).transpose()?,
-            out: value("cycles")?.into(),
+            out: value("cycles").ok().map(PathBuf::from),
             notes_stores: match marks {
                 "loads" => false,
                 "stores" => true,
@@ -183,13 +197,17 @@ fn observer<'call>() -> Option<&'call mut Observer> {
     unsafe { OBSERVER.load(Relaxed).as_mut() }
 }
 
-/// Called by QEMU when it translates a block: registers the callbacks of the block.
+/// Called by QEMU when it translates a block.
 extern "C" fn on_block(_: Id, block: *mut RawBlock) {
+    // SAFETY: QEMU passed the block to this callback, and it is not kept.
+    watch(unsafe { Block::new(block) });
+}
+
+/// Registers the callbacks of a block in translation.
+pub fn watch(block: Block<'_>) {
     let Some(observer) = observer() else { return };
     let emulator = observer.emulator;
     let (processor, _) = observer.guest.get_or_insert_with(|| start(emulator));
-    // SAFETY: QEMU passed the block to this callback, and it is not kept.
-    let block = unsafe { Block::new(block) };
     block.on_execution(on_begin, About::new(processor, block).packed());
     let mut conditional = 0_u8;
     for instruction in block.instructions() {
@@ -310,17 +328,17 @@ impl Observer {
         let now = clock::executed();
         while let Some(time) = times.as_slice().first().copied().filter(|time| *time <= now) {
             times.next();
-            record(&mut self.file, time, self.model.sum());
+            record(self.file.as_mut(), time, self.model.sum());
         }
         if times.as_slice().is_empty() {
-            written(self.file.flush());
+            written(self.file.as_mut().map_or(Ok(()), BufWriter::flush));
             exit();
         }
     }
 
     /// Writes a record. `is_counted` says whether the current instruction is already counted.
     fn record(&mut self, is_counted: bool) {
-        if self.times.is_some() {
+        if self.times.is_some() || self.file.is_none() {
             return;
         }
         let Some((_, clock)) = &mut self.guest else { return };
@@ -329,11 +347,12 @@ impl Observer {
         };
         self.left = left;
         let time = clock.now() - u64::from(is_counted);
-        record(&mut self.file, time, self.model.sum());
+        record(self.file.as_mut(), time, self.model.sum());
     }
 }
 
-fn record(file: &mut BufWriter<File>, time: u64, sum: &Sum) {
+fn record(file: Option<&mut BufWriter<File>>, time: u64, sum: &Sum) {
+    let Some(file) = file else { return };
     let words = [time, clock::sleeps(), sum.instructions, sum.least, sum.estimate_halves, sum.most];
     for word in words.iter().chain(&sum.width) {
         written(file.write_all(&word.to_le_bytes()));
@@ -376,6 +395,6 @@ extern "C" fn on_access(_: c_uint, _: Access, address: u64, _: *mut c_void) {
 
 extern "C" fn on_exit(_: Id, _: *mut c_void) {
     if let Some(observer) = observer() {
-        written(observer.file.flush());
+        written(observer.file.as_mut().map_or(Ok(()), BufWriter::flush));
     }
 }

@@ -9,8 +9,7 @@
 //! | `set=ADDRESS:BIT` | the bit always reads 1 |
 //! | `answer=ADDRESS:VALUE` | a word that always reads this value |
 //!
-//! QEMU's functions for regions of memory are its own: their types are those of QEMU 7.2, and a
-//! self-test before the first instruction refuses a QEMU in which they differ.
+//! The types of QEMU's functions for regions of memory are of QEMU 7.2, and a self-test before the first instruction refuses a QEMU in which they differ.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},

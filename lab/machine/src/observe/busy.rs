@@ -1,5 +1,5 @@
-//! Where an image was that nothing was sampled of: the function with most of the instructions, and on a
-//! Cortex-M the device's register that it waits for.
+//! The place of an image of which nothing was sampled: the function with most of the instructions, and
+//! on a Cortex-M the device's register that it waits for.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

@@ -246,7 +246,7 @@ impl Machine for Qemu<'_> {
             plugin(self.images)?;
         }
         let mut provenance = self.image.provenance();
-        if let Some(modelled) = modelled.filter(|_| !is_of_the_lab) {
+        if let Some(modelled) = modelled.filter(|_| !is_of_the_lab || is_worst(&request)) {
             provenance.identity.extend([modelled.identity()]);
             provenance.remark = modelled.remark();
         }
@@ -261,13 +261,15 @@ impl Machine for Qemu<'_> {
         let (modelled, request) = Modelled::split(start.request, self.chip, self.parts())?;
         let (variant, request) = self.split(&request)?;
         if let Some(run) = of_the_lab(&request) {
-            if modelled.is_some() && !counts_bytes(&request) {
+            if modelled.is_some() && !counts_bytes(&request) && !is_worst(&request) {
                 let why = format!("`{}` has no time of a chip", request.experiment());
                 let stream = StreamBuilder::begin(self.image.kernel(), &request)?;
                 sink(&stream.refuse(&why)?)?;
                 return Ok(Recording::new());
             }
-            run(self, &Start { request: &request, ..*start }, sink)?;
+            // The experiment of arrivals reads the chip itself.
+            let request = if is_worst(&request) { start.request } else { &request };
+            run(self, &Start { request, ..*start }, sink)?;
             return Ok(Recording::new());
         }
         let what = format!("{}@{} {}", self.image.kernel(), self.chip.name, start.request);
@@ -316,6 +318,11 @@ fn of_the_lab(request: &Request) -> Option<OfTheLab> {
         name if name == experiments::worst::SPEC.name => Some(worst::run),
         _ => None,
     }
+}
+
+/// Returns whether the experiment tries all arrivals of an interrupt.
+fn is_worst(request: &Request) -> bool {
+    request.experiment() == experiments::worst::SPEC.name
 }
 
 /// Returns whether the experiment's figures are bytes, which no clock changes.

@@ -281,7 +281,7 @@ impl Reads {
         Ok(reads)
     }
 
-    /// The records of a file whose times count, like those of the samples, from the reset.
+    /// The records of a file whose times count from the reset, as the samples' do.
     ///
     /// # Errors
     /// The file is damaged.

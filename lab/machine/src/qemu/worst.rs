@@ -20,7 +20,11 @@ use chronoscope_suite::{
     wire::{self, Clock, Domain, Evidence, Record, Role, Sample, Series},
 };
 
-use super::{Qemu, Variant, chip, modelled::frames, plugin, semihosting};
+use super::{
+    Qemu, Variant, chip,
+    modelled::{Modelled, frames},
+    plugin, semihosting,
+};
 use crate::{Request, Round, Start, profile::Symbols, scratch, stream::StreamBuilder};
 
 /// The rounds before the first one that counts, in which caches of the kernel's own fill.
@@ -52,7 +56,15 @@ pub(super) fn run(
         Found::Refused(why) => return sink(&stream.refuse(&why)?),
     };
     let image = fs::read(&bench.file)?;
-    tried.sweep.write(&mut stream, qemu.chip.hertz(), &Symbols::read(&image)?)?;
+    let clock = match &bench.modelled {
+        Some(chip) => chip.clock(),
+        None => {
+            let (domain, hertz) = (Domain::Instructions, qemu.chip.hertz());
+            Record::Clock(Clock { domain, hertz, resolution: 1 })
+        }
+    };
+    stream.send(&clock)?;
+    tried.sweep.write(&mut stream, bench.modelled.is_some(), &Symbols::read(&image)?)?;
     sink(&stream.end()?)
 }
 
@@ -90,6 +102,8 @@ fn offers_rounds(qemu: &Qemu<'_>) -> bool {
 struct Bench<'a, 'm> {
     qemu: &'a Qemu<'m>,
     start: &'a Start<'a>,
+    /// The chip in whose time the waits are.
+    modelled: Option<Modelled>,
     asked: Asked,
     file: PathBuf,
     folder: Folder,
@@ -111,10 +125,11 @@ struct Tried {
 
 impl<'a, 'm> Bench<'a, 'm> {
     fn new(qemu: &'a Qemu<'m>, start: &'a Start<'a>) -> Result<Self> {
-        let asked = Asked::new(start.request, qemu.image.kind())?;
+        let (modelled, request) = Modelled::split(start.request, qemu.chip, qemu.parts())?;
+        let asked = Asked::new(&request, qemu.image.kind())?;
         let file = qemu.image.variant(Variant::Plain)?;
         let plugin = quoted(&plugin(qemu.images)?);
-        Ok(Self { qemu, start, asked, file, folder: scratch::folder()?, plugin })
+        Ok(Self { qemu, start, modelled, asked, file, folder: scratch::folder()?, plugin })
     }
 
     /// Runs the image with more options of QEMU's.
@@ -169,6 +184,9 @@ impl<'a, 'm> Bench<'a, 'm> {
         let mut options = format!("{},arrivals={},{place}", self.plugin, quoted(&arrivals));
         if let Some(exception) = &self.asked.exception {
             options += &format!(",exception={exception}");
+        }
+        if let Some(modelled) = &self.modelled {
+            options += &format!(",{}", modelled.options());
         }
         let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
@@ -311,6 +329,9 @@ struct Arrival {
     length: u64,
     /// The rounds that were needed.
     tries: u64,
+    /// The cycles until the handler, from the beginning of the instruction on: at least, twice the
+    /// estimate, and at most; 0 without a model.
+    cycles: [u64; 3],
 }
 
 /// All arrivals of a round.
@@ -340,8 +361,9 @@ impl Sweep {
                 ("enabled", Some([_, _])) => {}
                 ("exception", Some([number])) => sweep.exception = *number,
                 ("path", Some([at])) => sweep.path.push(*at),
-                ("arrival", Some(&[place, wait, length, tries])) => {
-                    sweep.arrivals.push(Arrival { place, wait, length, tries });
+                ("arrival", Some(&[place, wait, length, tries, least, halves, most])) => {
+                    let cycles = [least, halves, most];
+                    sweep.arrivals.push(Arrival { place, wait, length, tries, cycles });
                 }
                 ("missed", Some([_])) => sweep.missed += 1,
                 _ => bail!("the arrivals are damaged: `{line}`"),
@@ -377,26 +399,33 @@ impl Sweep {
         self.arrivals.iter().rev().max_by_key(|arrival| arrival.wait)
     }
 
-    /// Writes the waits, the evidence, and the place of the longest wait.
-    fn write(&self, stream: &mut StreamBuilder, hertz: u64, symbols: &Symbols<'_>) -> Result<()> {
-        let clock = Clock { domain: Domain::Instructions, hertz, resolution: 1 };
-        stream.send(&Record::Clock(clock))?;
-        let mut before = 0;
-        // A sample's time is its place in the round.
-        let samples: Vec<Sample> = self
-            .arrivals
-            .iter()
-            .map(|arrival| {
+    /// Writes the waits, the evidence, and the place of the longest wait. With `is_modelled`, the waits
+    /// are cycles with bounds.
+    fn write(
+        &self,
+        stream: &mut StreamBuilder,
+        is_modelled: bool,
+        symbols: &Symbols<'_>,
+    ) -> Result<()> {
+        let mut send = |series: Series<'_>, value: fn(&Arrival) -> u64| {
+            let mut before = 0;
+            // A sample's time is its place in the round.
+            let samples = self.arrivals.iter().map(|arrival| {
                 let gap = (arrival.place - before).cast_signed();
                 before = arrival.place;
-                Sample { gap, value: arrival.wait }
-            })
-            .collect();
-        stream.series(Series::measured(WAIT), samples.iter().copied())?;
-        let lengths = samples.iter().zip(&self.arrivals);
-        let lengths = lengths.map(|(sample, arrival)| Sample { value: arrival.length, ..*sample });
-        let role = Role::Auxiliary;
-        stream.series(Series { role, ..Series::measured("round with the interrupt") }, lengths)?;
+                Sample { gap, value: value(arrival) }
+            });
+            stream.series(series, samples)
+        };
+        let beside = |name| Series { role: Role::Auxiliary, ..Series::measured(name) };
+        if is_modelled {
+            send(Series::measured(WAIT), |arrival| arrival.cycles[1].div_ceil(2))?;
+            send(beside("arrival to handler, at least"), |arrival| arrival.cycles[0])?;
+            send(beside("arrival to handler, at most"), |arrival| arrival.cycles[2])?;
+        } else {
+            send(Series::measured(WAIT), |arrival| arrival.wait)?;
+            send(beside("round with the interrupt"), |arrival| arrival.length)?;
+        }
         let round = self.path.len() as u64;
         for (name, value) in [("round", round), ("exception", self.exception)] {
             stream.send(&Record::Figure { name, unit: "", value: value as f64 })?;
@@ -458,15 +487,17 @@ mod tests {
     use crate::request::request;
 
     const SWEEP: &str = "enabled 44 0x8000874\nexception 44\npath 0x8000100\npath 0x8000102\n\
-                         path 0x8000104\narrival 1 0 127 1\narrival 2 46 130 3\n";
+                         path 0x8000104\narrival 1 0 127 1 0 0 0\narrival 2 46 130 3 80 181 99\n";
 
     #[test]
     fn the_lines_of_the_plugin_are_read() {
         let sweep = Sweep::parse(SWEEP).unwrap();
         assert_eq!((sweep.exception, sweep.path.len(), sweep.is_complete()), (44, 3, true));
-        assert_eq!(sweep.worst(), Some(&Arrival { place: 2, wait: 46, length: 130, tries: 3 }));
+        let cycles = [80, 181, 99];
+        let last = Arrival { place: 2, wait: 46, length: 130, tries: 3, cycles };
+        assert_eq!(sweep.worst(), Some(&last));
         for (from, to) in [
-            ("arrival 1 0 127 1", "arrival 1 0 127"),
+            ("arrival 1 0 127 1 0 0 0", "arrival 1 0 127 1"),
             ("arrival 1 0 127 1", "arrival 1 -1 127 1"),
             ("path 0x8000104", "path 0xg"),
             ("exception 44", "panicked"),
@@ -480,9 +511,9 @@ mod tests {
 
     #[test]
     fn another_start_goes_on_with_the_same_round() {
-        let mut sweep = Sweep::parse(&SWEEP.replace("arrival 2 46 130 3\n", "")).unwrap();
+        let mut sweep = Sweep::parse(&SWEEP.replace("arrival 2 46 130 3 80 181 99\n", "")).unwrap();
         assert!(!sweep.is_complete());
-        let rest = SWEEP.replace("arrival 1 0 127 1\n", "");
+        let rest = SWEEP.replace("arrival 1 0 127 1 0 0 0\n", "");
         sweep.append(Sweep::parse(&rest).unwrap()).unwrap();
         assert!(sweep.is_complete());
         let other = SWEEP.replace("path 0x8000104", "path 0x8000106");

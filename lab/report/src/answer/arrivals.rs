@@ -6,7 +6,7 @@ use chronoscope_suite::experiments::worst::SPEC;
 
 use super::{
     rule::{kernel, proper},
-    span::{count, grouped},
+    span::{amount, count},
 };
 
 /// Most strips of a picture.
@@ -18,13 +18,31 @@ pub struct Strip {
     pub kernel: String,
     /// The wait for an arrival at each instruction of the round, after the mark.
     pub waits: Vec<f64>,
+    /// The longest time that a model permits; `None` for instructions.
+    pub bound: Option<f64>,
+    /// The unit of the waits.
+    unit: &'static str,
 }
 
 impl Strip {
     fn from_case(case: &CaseResult) -> Option<Self> {
-        let samples = &case.measured().next()?.samples;
-        let waits: Vec<f64> = samples.iter().map(|(_, wait)| *wait).collect();
-        (!waits.is_empty()).then(|| Self { kernel: proper(kernel(case)), waits })
+        let series = case.measured().next()?;
+        let waits: Vec<f64> = series.samples.iter().map(|(_, wait)| *wait).collect();
+        let name = format!("{}, at most", series.name);
+        let most = case.series.iter().find(|series| *series.name == *name);
+        let bound = most.and_then(|series| series.summary.max);
+        let unit = series.unit.name();
+        (!waits.is_empty()).then(|| Self { kernel: proper(kernel(case)), waits, bound, unit })
+    }
+
+    /// A wait in words.
+    pub fn amount(&self, wait: f64) -> String {
+        amount(wait, self.unit, true)
+    }
+
+    /// The longest wait that is possible: of a model its upper bound.
+    pub fn possible(&self) -> f64 {
+        self.bound.unwrap_or_else(|| self.longest())
     }
 
     /// The longest wait.
@@ -65,14 +83,17 @@ pub fn strips(run: &Run) -> Option<Vec<Strip>> {
     proven().map(Strip::from_case).collect()
 }
 
-/// The title: the number of arrivals, and the longest wait in each kernel, the longest first.
+/// The title: the number of arrivals, and the longest wait that is possible in each kernel, the longest
+/// first.
 pub fn title(strips: &[Strip]) -> String {
     let all = strips.iter().map(|strip| strip.waits.len()).sum();
     let mut sorted: Vec<&Strip> = strips.iter().collect();
-    sorted.sort_by(|one, other| other.longest().total_cmp(&one.longest()));
+    sorted.sort_by(|one, other| other.possible().total_cmp(&one.possible()));
     let waits = sorted.iter().enumerate().map(|(index, strip)| {
-        let unit = if index == 0 { " instructions" } else { "" };
-        format!("{}{unit} in {}", grouped(strip.longest()), strip.kernel)
+        let amount = strip.amount(strip.possible());
+        // The unit of instructions stands once.
+        let short = amount.trim_end_matches("instructions").trim_end().to_owned();
+        format!("{} in {}", if index == 0 { amount } else { short }, strip.kernel)
     });
     let waits: Vec<String> = waits.collect();
     format!("All {} tried: an interrupt waits at most {}", count(all, "arrival"), waits.join(", "))
@@ -86,14 +107,19 @@ mod tests {
     fn a_strip_keeps_its_longest_wait_at_every_width() {
         let mut waits = vec![0.0; 565];
         waits[15] = 102.0;
-        let strip = Strip { kernel: "FreeRTOS".to_owned(), waits };
+        let strip = |kernel: &str, waits| Strip {
+            kernel: kernel.to_owned(),
+            waits,
+            bound: None,
+            unit: "instructions",
+        };
+        let (other, strip) = (strip("tandem", vec![46.0; 98]), strip("FreeRTOS", waits));
         assert_eq!((strip.longest(), strip.at()), (102.0, 16));
         for columns in [1, 7, 60, 565, 1000] {
             let found = strip.columns(columns);
             assert_eq!(found.len(), columns.min(565));
             assert_eq!(found.iter().copied().fold(0.0, f64::max), 102.0);
         }
-        let other = Strip { kernel: "tandem".to_owned(), waits: vec![46.0; 98] };
         let title = title(&[other, strip]);
         let expected = "All 663 arrivals tried: an interrupt waits at most 102 instructions in \
                         FreeRTOS, 46 in tandem";

@@ -496,9 +496,10 @@ fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
             Style::Dim,
             cut(
                 &format!(
-                    "{}, at most {} at instruction {} ○ of {}: arrival, wait",
+                    "{}, at most {}{}: arrival at instruction {} ○ of {}",
                     strip.kernel,
-                    grouped(strip.longest()),
+                    strip.amount(strip.longest()),
+                    strip.bound.map_or("", |_| " by the estimate"),
                     strip.at(),
                     arrivals + 1
                 ),
@@ -509,7 +510,8 @@ fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
         let peak = columns.iter().position(|wait| *wait >= strip.longest());
         let level = |wait: f64| (wait / longest * height as f64).ceil() as usize;
         for row in (1..=height).rev() {
-            let label = if row == height { grouped(longest) } else { String::new() };
+            let label = if row == height { strip.amount(longest) } else { String::new() };
+            let label = label.trim_end_matches("instructions").trim_end();
             let mut line = Line::styled(Style::Dim, format!("{label:>LABEL$}│"));
             for (index, wait) in columns.iter().enumerate() {
                 let own = level(*wait);

@@ -83,9 +83,13 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     let has = |domain| {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
-    if cases.iter().all(|case| case.experiment == WORST.name) && has(Domain::Instructions) {
-        let what =
-            "every arrival in this round, of these builds, from one state; nothing is sampled";
+    if cases.iter().all(|case| case.experiment == WORST.name) {
+        let what = match has(Domain::Modelled) {
+            true => "every arrival in this round, of these builds, from one state; modelled cycles",
+            false => {
+                "every arrival in this round, of these builds, from one state; nothing is sampled"
+            }
+        };
         return Some(Verdict::good("Exhaustive", what));
     }
     if has(Domain::Modelled) {

@@ -55,8 +55,9 @@ fn strips(strips: &[Strip]) -> Markup {
         @for strip in strips {
             @let columns = strip.columns(STRIP);
             p.cap {
-                b { (strip.kernel) } ", at most " b { (grouped(strip.longest())) }
-                " instructions, for an arrival at instruction " (strip.at()) " of "
+                b { (strip.kernel) } ", at most " b { (strip.amount(strip.longest())) }
+                @if strip.bound.is_some() { " by the estimate" }
+                ", for an arrival at instruction " (strip.at()) " of "
                 (strip.waits.len() + 1)
             }
             svg.strip viewBox={ "0 0 " (columns.len()) " 10" } preserveAspectRatio="none" aria-hidden="true" {
