@@ -83,7 +83,7 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     let has = |domain| {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
-    if cases.iter().all(|case| case.experiment == WORST.name) {
+    if !cases.is_empty() && cases.iter().all(|case| case.experiment == WORST.name) {
         let what = match has(Domain::Modelled) {
             true => "every arrival in this round, of these builds, from one state; modelled cycles",
             false => {
