@@ -75,7 +75,7 @@ impl Lines {
         }
     }
 
-    /// Uses a read by its number, and returns what was there of it.
+    /// Uses a read by its number, and returns the part of it that was there.
     fn touch(&mut self, read: u32) -> Held {
         self.now += 1;
         let line = read >> self.reads_of_a_line;

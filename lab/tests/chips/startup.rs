@@ -1,5 +1,5 @@
 //! Firmware that waits for its chip's clocks, as start-up code of vendors' tools does: it runs with the
-//! registers of a named chip, and without them the lab says what it waits for.
+//! registers of a named chip, and without them the lab names the one that it waits for.
 
 use std::process::Command;
 

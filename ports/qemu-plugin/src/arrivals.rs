@@ -82,7 +82,7 @@ pub fn is_asked(arguments: &[String]) -> bool {
     asks("arrivals=") || asks("loads=")
 }
 
-/// Starts what the options ask for.
+/// Starts a sweep, or the search for loads, by the options.
 pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> {
     if !info.has_one_processor() || info.target() != "arm" {
         return Err("arrivals are for a Cortex-M alone".to_owned());

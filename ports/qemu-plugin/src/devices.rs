@@ -228,7 +228,7 @@ extern "C" fn map(_: Id, _: c_uint) {
     });
 }
 
-/// Ends QEMU unless each register reads what it should. Call it before the first instruction.
+/// Ends QEMU unless each register reads its value after a reset. Call it before the first instruction.
 pub fn check(processor: &Processor) {
     let expected: Vec<(u32, u32)> = banks()
         .iter()

@@ -54,7 +54,7 @@ fn role(function: &str) -> &'static str {
     ROLES.iter().find(has).map_or(OTHER, |role| &role.name)
 }
 
-/// One kernel's round.
+/// The round of one kernel.
 pub struct Side {
     /// The kernel, as in the name of its target.
     pub kernel: String,
