@@ -90,6 +90,11 @@ impl Model {
         }
     }
 
+    /// The core's rules.
+    pub const fn core(&self) -> &'static Core {
+        self.core
+    }
+
     /// The cycles so far.
     pub const fn sum(&self) -> &Sum {
         &self.sum

@@ -65,6 +65,11 @@ pub struct Observe {
     /// The image's command line, which it reads through semihosting.
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub append: String,
+    /// Raise an interrupt at every instruction of the round from --from to its next execution, and
+    /// measure how long each waits: `timer` for SysTick or the first interrupt that the image has
+    /// enabled, or the number of an exception (Cortex-M).
+    #[arg(long, value_name = "timer|NUMBER", requires = "from", conflicts_with_all = ["to", "switch", "task"])]
+    pub arrivals: Option<String>,
     /// Raise interrupts at seeded moments: refused on all machines.
     #[arg(long, hide = true, value_name = "COUNT")]
     pub stimuli: Option<String>,

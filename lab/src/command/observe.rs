@@ -31,6 +31,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         task: arguments.task.as_deref(),
         limit: arguments.limit,
         append: &arguments.append,
+        arrivals: arguments.arrivals.as_deref(),
     };
     let observed = Observed::new(&machines, &question)?;
     let case = Case::observation(&observed);

@@ -1,5 +1,6 @@
-//! Firmware that waits for its chip's clocks, as start-up code of vendors' tools does: it runs with the
-//! registers of a named chip, and without them the lab names the one that it waits for.
+//! Firmware that is no image of the lab's. Start-up code that waits for its chip's clocks runs with the
+//! registers of a named chip, and without them the lab names the one that it waits for. An interrupt at
+//! every instruction of a round finds the longest wait.
 
 use std::process::Command;
 
@@ -66,15 +67,76 @@ tick:
     .ltorg
 ";
 
-#[test]
-fn a_start_up_goes_on_with_the_registers_of_its_chip() {
-    let folder = Folder::new("startup");
-    let (source, object) = (folder.file("startup.s", STARTUP), folder.path("startup.o"));
-    let image = folder.path("startup.elf");
+/// The image of this source, in the chip's flash, with its symbols.
+fn linked(folder: &Folder, source: &str) -> String {
+    let (source, object) = (folder.file("app.s", source), folder.path("app.o"));
+    let image = folder.path("app.elf");
     let assemble = ["--triple", "thumbv7em-none-eabi", "--filetype=obj", "-o", &object, &source];
     run(Command::new("llvm-mc").args(assemble)).exits(0);
     let link = ["-Ttext=0x08000000", "-e", "0x08000000", "-o", &image, &object];
     run(Command::new("arm-none-eabi-ld").args(link)).exits(0);
+    image
+}
+
+/// A round of 18 instructions: `cpsid`, ten that it masks, `cpsie`, five more and a branch. SysTick is on,
+/// and does not come by itself meanwhile.
+const MASKED: &str = "
+    .syntax unified
+    .word 0x20001000, reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, tick + 1
+    .thumb_func
+reset:
+    ldr r0, =0xe000e010
+    ldr r1, =16000000
+    str r1, [r0, #4]
+    movs r1, #7
+    str r1, [r0]
+    .thumb_func
+round:
+    cpsid i
+    .rept 10
+    nop
+    .endr
+    cpsie i
+    .rept 5
+    nop
+    .endr
+    b round
+    .thumb_func
+tick:
+    bx lr
+    .ltorg
+";
+
+#[test]
+fn every_arrival_in_a_round_of_one_s_own_waits_for_its_mask() {
+    let folder = Folder::new("arrivals");
+    let image = linked(&folder, MASKED);
+    let observe = ["observe", &image, "--machine", "netduinoplus2", "--no-store"];
+    let observe = |more: &[&str]| chronoscope(&[&observe[..], more].concat());
+    let round = ["--from", "round", "--arrivals"];
+    let run = observe(&[&round[..], &["timer", "-q", "--format", "json"]].concat()).json();
+    let samples = run["cases"][0]["series"][0]["samples"].as_array().unwrap();
+    let waits: Vec<f64> = samples.iter().map(|sample| sample[1].as_f64().unwrap()).collect();
+    // The instruction after `cpsie` waits for none.
+    let masked = (1..=11).rev().map(f64::from);
+    let expected: Vec<f64> = masked.chain([0.0; 7]).collect();
+    assert_eq!(waits, expected);
+    let answer = observe(&[&round[..], &["15"]].concat());
+    answer
+        .exits(0)
+        .shows("All 18 arrivals tried: an interrupt waits at most 11 instructions in app");
+    answer.shows("Exhaustive").shows("arrival at instruction 0");
+    let chip = observe(&[&round[..], &["15", "--chip", "stm32f405", "--clock", "10MHz"]].concat());
+    chip.exits(0).shows("All 18 arrivals tried: an interrupt waits at most 2.").shows(" µs in app");
+    observe(&[&round[..], &["44"]].concat()).shows("has not enabled that exception, but: 15");
+    observe(&[&round[..], &["x"]].concat()).complains("give the number of an exception");
+    observe(&["--arrivals", "timer"]).complains("--from");
+}
+
+#[test]
+fn a_start_up_goes_on_with_the_registers_of_its_chip() {
+    let folder = Folder::new("startup");
+    let image = linked(&folder, STARTUP);
     let observe = |more: &[&str]| {
         let few = ["observe", &image, "--no-store", "--limit", "20000000"];
         chronoscope(&[&few[..], more].concat())

@@ -12,7 +12,7 @@
 //!
 //! With `arrivals=`, a round begins where the instruction at `mark` executes. After `skip` rounds, two
 //! rounds in a row must take the same instructions. Then, in each further round, an exception becomes
-//! pending at the next instruction, from `first=` on or from the first one after the mark, and the plugin counts the instructions until the first one of its
+//! pending at the next instruction, from `first=` on or from the mark, and the plugin counts the instructions until the first one of its
 //! handler. A round in which the code took another path before the arrival is tried again. The lines:
 //!
 //! | line | meaning |
@@ -116,11 +116,12 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         processor: None,
         mark,
         exception: number("exception")?,
+        handler: 0,
         phase: Phase::Skip(number("skip")?.unwrap_or(0)),
         path: Vec::new(),
         position: 0,
         follows: true,
-        arrival: number("first")?.unwrap_or(1) as usize,
+        arrival: number("first")?.unwrap_or(0) as usize,
         tries: 0,
         wait: Wait::ToCome,
         file: create(value("arrivals").unwrap_or_default())?,
@@ -233,6 +234,8 @@ struct Sweep {
     processor: Option<Processor>,
     mark: u32,
     exception: Option<u32>,
+    /// The handler's first instruction.
+    handler: u32,
     phase: Phase,
     /// The instructions of a round, the mark first.
     path: Vec<u32>,
@@ -255,7 +258,7 @@ impl Sweep {
             // one of the handler.
             let runs = self.processor.as_ref().map(running) == self.exception;
             self.wait = match runs {
-                true => Wait::Over(waited, cycles::sum().unwrap_or_default() - since),
+                true => Wait::Over(waited, self.cycles(since, at)),
                 false => Wait::Pending(waited + 1, since),
             };
         }
@@ -275,6 +278,19 @@ impl Sweep {
             Phase::Compare(_) => self.follows &= self.path.get(self.position) == Some(&at),
             Phase::Sweep => self.approach(at),
         }
+    }
+
+    /// The cycles since then, at the instruction of the handler that is seen first. If that is not the
+    /// handler's first one, the model has not seen the entry either.
+    fn cycles(&self, since: Sum, at: u32) -> Sum {
+        let mut cycles = cycles::sum().unwrap_or_default() - since;
+        if at != self.handler {
+            let entry = cycles::entry();
+            cycles.least += entry.least;
+            cycles.estimate_halves += entry.estimate_halves;
+            cycles.most += entry.most;
+        }
+        cycles
     }
 
     /// Ends a round, and begins the next one.
@@ -364,6 +380,7 @@ impl Sweep {
             give_up(&format!("the image has not enabled that exception, but: {}", known.join(", ")))
         };
         self.exception = Some(number);
+        self.handler = vectors[number as usize] & !1;
         written(writeln!(self.file, "exception {number}"));
         for at in &self.path {
             written(writeln!(self.file, "path {at:#x}"));

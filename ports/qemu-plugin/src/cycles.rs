@@ -33,7 +33,9 @@ use std::{
     vec::IntoIter,
 };
 
-use chronoscope_cycles::{Access as Data, Class, Core, Flash, Instruction, Model, Next, Step, Sum};
+use chronoscope_cycles::{
+    Access as Data, Cause, Class, Core, Flash, Instruction, Model, Next, Step, Sum,
+};
 
 use crate::{
     api::{self, Access, Block, Id, Info, RawBlock},
@@ -122,6 +124,15 @@ pub fn prepare(info: &Info, arguments: &[String]) -> Result<(), String> {
     });
     OBSERVER.store(Box::into_raw(observer), Relaxed);
     Ok(())
+}
+
+/// The cost of an entry into a handler, at the cause of exceptions; nothing without a model.
+pub fn entry() -> Sum {
+    let mut sum = Sum::default();
+    if let Some(observer) = observer() {
+        sum.add(observer.model.core().entry, Cause::Exception);
+    }
+    sum
 }
 
 /// The sums before the instruction that is about to execute; `None` without a model.

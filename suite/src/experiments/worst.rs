@@ -8,8 +8,8 @@
 //! experiment; `ports/qemu-plugin/src/arrivals.rs` makes the interrupt pending.
 //!
 //! - **Sample**: the instructions from the one during which the interrupt becomes pending, without it,
-//!   to the first one of its handler. A sample for each instruction of the round, in its order, without
-//!   the mark, on which a round begins.
+//!   to the first one of its handler. A sample for each instruction of the round, in its order; the
+//!   first one is the mark, on which a round begins.
 //! - **Control**: none: instructions are counted, and nothing is subtracted. An exception's entry takes
 //!   no instruction.
 //! - **Evidence**: every instruction of the round was tried, each in a round that took the path up to

@@ -4,7 +4,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Sample, Series};
+use chronoscope_suite::wire::{Evidence, Record, Sample, Series};
 
 use crate::Request;
 
@@ -13,10 +13,7 @@ use super::{
     events::{Due, FROM, Figures, Interval, SWITCH, TO, Trap},
     image::Place,
 };
-use crate::{
-    qemu::modelled::{Modelled, Reads},
-    stream::StreamBuilder,
-};
+use crate::{qemu::modelled::Reads, stream::StreamBuilder};
 
 /// The most series of traps, of interrupts with a due time, and of address spaces or tasks. The
 /// others, which are the rarest or the shortest, have none.
@@ -45,8 +42,7 @@ pub fn encode(
 ) -> Result<Vec<u8>> {
     let stream = StreamBuilder::begin(&observed.name, request)?;
     let mut encoder = Encoder { stream, judges_single: !figures.has_several(), cycles };
-    let clock = Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
-    encoder.stream.send(&observed.chip.as_ref().map_or(Record::Clock(clock), Modelled::clock))?;
+    encoder.stream.send(&observed.clock())?;
     encoder.evidence("instructions", figures.instructions, 1)?;
     let Observed { from, to, switch, .. } = observed;
     for (place, index) in [(from, FROM), (to, TO), (switch, SWITCH)] {

@@ -22,7 +22,9 @@ use crate::{
     qemu::{
         chip::architecture,
         modelled::{FILE, Modelled, Reads},
+        worst::{SKIPPED, Sweep},
     },
+    stream::StreamBuilder,
 };
 use chronoscope_child::{self as child, Folder};
 use chronoscope_chips::{Bank, Chip, Part, Table};
@@ -30,7 +32,9 @@ use chronoscope_run::{
     Target,
     names::{CHIP, GIVEN_IMAGE},
 };
+use chronoscope_suite::wire::{Clock, Domain, Record};
 use chronoscope_units::{printable, words};
+use object::Architecture;
 
 /// The longest time that an image may run for, whatever its limit of instructions.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -66,6 +70,9 @@ pub struct Question<'a> {
     pub limit: u64,
     /// The image's command line.
     pub append: &'a str,
+    /// An interrupt arrives at every instruction of the round from `from` to its next execution: the
+    /// exception's number, or `timer`.
+    pub arrivals: Option<&'a str>,
     /// Interrupts are to be raised at seeded moments, which is refused.
     pub stimuli: bool,
 }
@@ -88,6 +95,16 @@ pub struct Observed<'m> {
     task: Option<Place>,
     limit: u64,
     append: String,
+    arrivals: Option<Arrivals>,
+}
+
+/// The exception that arrives at every instruction of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Arrivals {
+    /// SysTick, or the first interrupt that the image has enabled.
+    Timer,
+    /// The exception of this number.
+    Number(u8),
 }
 
 impl<'m> Observed<'m> {
@@ -172,6 +189,15 @@ impl<'m> Observed<'m> {
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
         let switch = place(question.switch)?;
         let task = question.task.map(|text| image.variable(text)).transpose()?;
+        let arrivals = question.arrivals.map(arrivals).transpose()?;
+        if arrivals.is_some() && from.is_none() {
+            bail!(
+                "a round has a start: name a place that the image comes to again, as --from loop"
+            );
+        }
+        if arrivals.is_some() && image.architecture != Architecture::Arm {
+            bail!("--arrivals is for a Cortex-M, and {machine} is none");
+        }
         let append = question.append.to_owned();
         let limit = question.limit;
         let name = name(question.image);
@@ -191,6 +217,7 @@ impl<'m> Observed<'m> {
             task,
             limit,
             append,
+            arrivals,
         })
     }
 
@@ -249,6 +276,13 @@ impl<'m> Observed<'m> {
         }
         if let Some(disk) = &self.disk {
             parameters.push(("disk".to_owned(), name(&disk.path)));
+        }
+        if let Some(arrivals) = self.arrivals {
+            let number = match arrivals {
+                Arrivals::Timer => TIMER.to_owned(),
+                Arrivals::Number(number) => number.to_string(),
+            };
+            parameters.push(("arrivals".to_owned(), number));
         }
         parameters.push(("limit".to_owned(), self.limit.to_string()));
         if !self.append.is_empty() {
@@ -318,6 +352,23 @@ impl<'m> Observed<'m> {
     }
 }
 
+/// The word for the kernel's timer interrupt.
+const TIMER: &str = "timer";
+
+/// # Errors
+/// The text is neither a number of an exception nor `timer`.
+fn arrivals(text: &str) -> Result<Arrivals> {
+    match (text, text.parse()) {
+        (TIMER, _) => Ok(Arrivals::Timer),
+        (_, Ok(number @ 15..=239)) => Ok(Arrivals::Number(number)),
+        _ => bail!(
+            "`--arrivals {}`: give the number of an exception, 15 for SysTick or 16 and more for a \
+             line of the chip's, or {TIMER}",
+            printable(text)
+        ),
+    }
+}
+
 /// The plugin's options for the registers of a chip, and for words that are given.
 ///
 /// # Errors
@@ -370,6 +421,52 @@ fn name(path: &Path) -> String {
 }
 
 impl Observed<'_> {
+    /// The waits of an interrupt at every instruction of a round, as a stream of records. The image
+    /// starts anew until it has had enough rounds.
+    fn sweep(
+        &self,
+        arrivals: Arrivals,
+        round: &Place,
+        folder: &Folder,
+        start: &Start<'_>,
+    ) -> Result<Vec<u8>> {
+        let file = folder.path("arrivals");
+        let mut options = format!("arrivals={},mark={:#x}", quoted(&file), round.address);
+        options += &format!(",skip={SKIPPED}");
+        if let Arrivals::Number(number) = arrivals {
+            options += &format!(",exception={number}");
+        }
+        if let Some(chip) = &self.chip {
+            options += &format!(",{}", chip.options());
+        }
+        let once = |first: usize| {
+            let mut qemu = self.command(&format!("{options},first={first}"))?;
+            qemu.arg("-singlestep");
+            let discard = &mut |_: &[u8]| anyhow::Ok(());
+            child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
+            Sweep::parse(&fs::read_to_string(&file)?)
+        };
+        let mut tried = once(0)?;
+        while !tried.is_complete() {
+            let before = tried.count();
+            tried.append(once(before)?)?;
+            if tried.count() == before {
+                bail!("the image ends before the next arrival is tried");
+            }
+        }
+        let mut stream = StreamBuilder::begin(&self.name, start.request)?;
+        stream.send(&self.clock())?;
+        tried.write(&mut stream, self.chip.is_some(), &self.image.symbols()?)?;
+        stream.end()
+    }
+
+    /// The record of the clock: the chip's, or a tick for each instruction.
+    fn clock(&self) -> Record<'static> {
+        let instructions =
+            Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
+        self.chip.as_ref().map_or(Record::Clock(instructions), Modelled::clock)
+    }
+
     /// The cycles at each event, by the model of the chip, if one is named: from a second start of the
     /// image, which executes the same instructions.
     fn cycles(
@@ -413,6 +510,11 @@ impl Machine for Observed<'_> {
             identity.extend([chip.identity()]);
             return Ok(Provenance { identity, remark: chip.remark() });
         }
+        if self.arrivals.is_some() {
+            let remark =
+                "an interrupt was raised at each instruction of a round; the image is its own";
+            return Ok(Provenance { identity, remark: remark.to_owned() });
+        }
         let remark = match self.disk {
             None => "observed from outside: no instruction of the image is changed",
             Some(_) => {
@@ -431,6 +533,10 @@ impl Machine for Observed<'_> {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let folder = Folder::new()?;
+        if let (Some(arrivals), Some(round)) = (self.arrivals, &self.from) {
+            sink(&self.sweep(arrivals, round, &folder, start)?)?;
+            return Ok(Recording::new());
+        }
         let mut qemu = self.command(&self.observer(&folder))?;
         let program = self.emulated.program();
         let discard = &mut |_: &[u8]| Ok(());
@@ -487,6 +593,7 @@ mod tests {
                 task: None,
                 limit: 1,
                 append: "",
+                arrivals: None,
                 stimuli: false,
             };
             Observed::new(&Machines::default(), &question).err().unwrap().to_string()

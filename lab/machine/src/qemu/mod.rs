@@ -7,7 +7,7 @@ pub(super) mod chip;
 pub(crate) mod modelled;
 mod operations;
 mod smallest;
-mod worst;
+pub(crate) mod worst;
 
 use std::{
     fs,

@@ -28,7 +28,7 @@ use super::{
 use crate::{Request, Round, Start, profile::Symbols, scratch, stream::StreamBuilder};
 
 /// The rounds before the first one that counts, in which caches of the kernel's own fill.
-const SKIPPED: u32 = 20;
+pub(crate) const SKIPPED: u32 = 20;
 
 /// The functions of a round that are named, and the characters of a name.
 const MOST_BLOCKS: usize = 6;
@@ -155,12 +155,12 @@ impl<'a, 'm> Bench<'a, 'm> {
             Starts::Refused(why) => return Ok(Found::Refused(why)),
         };
         let mark = mark(&starts, &fs::read_to_string(&loads)?)?;
-        let tried = Tried { mark, sweep: self.sweep(mark, 1)? };
+        let tried = Tried { mark, sweep: self.sweep(mark, 0)? };
         // A sample may be of many operations, one after the other: then one of them is the round.
         let inner = if tried.sweep.is_complete() { None } else { inner_mark(&tried.sweep.path) };
         Ok(Found::Round(match inner {
             None => tried,
-            Some(mark) => Tried { mark, sweep: self.sweep(mark, 1)? },
+            Some(mark) => Tried { mark, sweep: self.sweep(mark, 0)? },
         }))
     }
 
@@ -168,7 +168,7 @@ impl<'a, 'm> Bench<'a, 'm> {
     fn completed(&self, mut tried: Tried) -> Result<Tried> {
         while !tried.sweep.is_complete() {
             let before = tried.sweep.count();
-            tried.sweep.append(self.sweep(tried.mark, 1 + before)?)?;
+            tried.sweep.append(self.sweep(tried.mark, before)?)?;
             ensure!(
                 tried.sweep.count() > before,
                 "the image ends before the next arrival is tried"
@@ -336,7 +336,7 @@ struct Arrival {
 
 /// All arrivals of a round.
 #[derive(Debug, Default, PartialEq)]
-struct Sweep {
+pub(crate) struct Sweep {
     exception: u64,
     /// The addresses of the round's instructions.
     path: Vec<u64>,
@@ -348,7 +348,7 @@ struct Sweep {
 impl Sweep {
     /// # Errors
     /// Names the line that the plugin does not write.
-    fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let mut sweep = Self::default();
         for line in text.lines() {
             let words: Vec<&str> = line.split(' ').collect();
@@ -373,13 +373,13 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// Returns whether every instruction of the round was tried, but for the mark.
-    fn is_complete(&self) -> bool {
-        self.count() + 1 == self.path.len()
+    /// Returns whether every instruction of the round was tried.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.count() == self.path.len()
     }
 
     /// The arrivals so far.
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.arrivals.len() + self.missed
     }
 
@@ -387,7 +387,7 @@ impl Sweep {
     ///
     /// # Errors
     /// It has another round.
-    fn append(&mut self, other: Self) -> Result<()> {
+    pub(crate) fn append(&mut self, other: Self) -> Result<()> {
         ensure!(self.path == other.path, "another start of the image has another round");
         self.arrivals.extend(other.arrivals);
         self.missed += other.missed;
@@ -401,7 +401,7 @@ impl Sweep {
 
     /// Writes the waits, the evidence, and the place of the longest wait. With `is_modelled`, the waits
     /// are cycles with bounds.
-    fn write(
+    pub(crate) fn write(
         &self,
         stream: &mut StreamBuilder,
         is_modelled: bool,
@@ -445,8 +445,7 @@ impl Sweep {
             blocks(&self.path, symbols)
         )))?;
         let again = self.arrivals.iter().filter(|arrival| arrival.tries > 1).count();
-        // The mark itself is where a round begins.
-        let all = (round - 1) as f64;
+        let all = round as f64;
         let tried = self.arrivals.len() as f64;
         for (name, value, low, high) in [
             ("arrivals tried", tried, all, all),
@@ -486,19 +485,19 @@ mod tests {
     use super::*;
     use crate::request::request;
 
-    const SWEEP: &str = "enabled 44 0x8000874\nexception 44\npath 0x8000100\npath 0x8000102\n\
-                         path 0x8000104\narrival 1 0 127 1 0 0 0\narrival 2 46 130 3 80 181 99\n";
+    const SWEEP: &str = "enabled 44 0x8000874\nexception 44\npath 0x8000100\n\
+                         path 0x8000104\narrival 0 0 127 1 0 0 0\narrival 1 46 130 3 80 181 99\n";
 
     #[test]
     fn the_lines_of_the_plugin_are_read() {
         let sweep = Sweep::parse(SWEEP).unwrap();
-        assert_eq!((sweep.exception, sweep.path.len(), sweep.is_complete()), (44, 3, true));
+        assert_eq!((sweep.exception, sweep.path.len(), sweep.is_complete()), (44, 2, true));
         let cycles = [80, 181, 99];
-        let last = Arrival { place: 2, wait: 46, length: 130, tries: 3, cycles };
+        let last = Arrival { place: 1, wait: 46, length: 130, tries: 3, cycles };
         assert_eq!(sweep.worst(), Some(&last));
         for (from, to) in [
-            ("arrival 1 0 127 1 0 0 0", "arrival 1 0 127 1"),
-            ("arrival 1 0 127 1", "arrival 1 -1 127 1"),
+            ("arrival 0 0 127 1 0 0 0", "arrival 0 0 127 1"),
+            ("arrival 0 0 127 1", "arrival 0 -1 127 1"),
             ("path 0x8000104", "path 0xg"),
             ("exception 44", "panicked"),
             ("exception 44", ""),
@@ -511,9 +510,9 @@ mod tests {
 
     #[test]
     fn another_start_goes_on_with_the_same_round() {
-        let mut sweep = Sweep::parse(&SWEEP.replace("arrival 2 46 130 3 80 181 99\n", "")).unwrap();
+        let mut sweep = Sweep::parse(&SWEEP.replace("arrival 1 46 130 3 80 181 99\n", "")).unwrap();
         assert!(!sweep.is_complete());
-        let rest = SWEEP.replace("arrival 1 0 127 1 0 0 0\n", "");
+        let rest = SWEEP.replace("arrival 0 0 127 1 0 0 0\n", "");
         sweep.append(Sweep::parse(&rest).unwrap()).unwrap();
         assert!(sweep.is_complete());
         let other = SWEEP.replace("path 0x8000104", "path 0x8000106");

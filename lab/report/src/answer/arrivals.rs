@@ -16,7 +16,7 @@ const MOST: usize = 3;
 pub struct Strip {
     /// The kernel, as its makers write its name.
     pub kernel: String,
-    /// The wait for an arrival at each instruction of the round, after the mark.
+    /// The wait for an arrival at each instruction of the round.
     pub waits: Vec<f64>,
     /// The longest time that a model permits; `None` for instructions.
     pub bound: Option<f64>,
@@ -53,7 +53,7 @@ impl Strip {
     /// The instruction of the round at which an arrival waits longest, the first of equal ones.
     pub fn at(&self) -> usize {
         let longest = self.longest();
-        1 + self.waits.iter().position(|wait| *wait >= longest).unwrap_or_default()
+        self.waits.iter().position(|wait| *wait >= longest).unwrap_or_default()
     }
 
     /// The longest waits of equal stretches of the round, at most `columns` of them.
@@ -67,9 +67,9 @@ impl Strip {
     }
 }
 
-/// Returns whether every case of a run tries arrivals.
-pub fn is_exhaustive(run: &Run) -> bool {
-    !run.cases.is_empty() && run.cases.iter().all(|case| case.experiment == SPEC.name)
+/// Returns whether a case tries arrivals: the experiment's, or an observed image's.
+pub fn is_exhaustive(case: &CaseResult) -> bool {
+    case.experiment == SPEC.name || case.parameters.contains_key("arrivals")
 }
 
 /// The strips of a run; `None` if it measures something else too, keeps no samples, or has more kernels
@@ -77,7 +77,7 @@ pub fn is_exhaustive(run: &Run) -> bool {
 pub fn strips(run: &Run) -> Option<Vec<Strip>> {
     let proven = || run.cases.iter().filter(|case| case.is_proven());
     let has_room = (1..=MOST).contains(&proven().count());
-    if !is_exhaustive(run) || !has_room {
+    if !run.cases.iter().all(is_exhaustive) || !has_room {
         return None;
     }
     proven().map(Strip::from_case).collect()
@@ -105,23 +105,23 @@ mod tests {
 
     #[test]
     fn a_strip_keeps_its_longest_wait_at_every_width() {
-        let mut waits = vec![0.0; 565];
-        waits[15] = 102.0;
+        let mut waits = vec![0.0; 566];
+        waits[16] = 102.0;
         let strip = |kernel: &str, waits| Strip {
             kernel: kernel.to_owned(),
             waits,
             bound: None,
             unit: "instructions",
         };
-        let (other, strip) = (strip("tandem", vec![46.0; 98]), strip("FreeRTOS", waits));
+        let (other, strip) = (strip("tandem", vec![46.0; 99]), strip("FreeRTOS", waits));
         assert_eq!((strip.longest(), strip.at()), (102.0, 16));
-        for columns in [1, 7, 60, 565, 1000] {
+        for columns in [1, 7, 60, 566, 1000] {
             let found = strip.columns(columns);
-            assert_eq!(found.len(), columns.min(565));
+            assert_eq!(found.len(), columns.min(566));
             assert_eq!(found.iter().copied().fold(0.0, f64::max), 102.0);
         }
         let title = title(&[other, strip]);
-        let expected = "All 663 arrivals tried: an interrupt waits at most 102 instructions in \
+        let expected = "All 665 arrivals tried: an interrupt waits at most 102 instructions in \
                         FreeRTOS, 46 in tandem";
         assert_eq!(title.replace('\u{a0}', " "), expected);
     }

@@ -501,7 +501,7 @@ fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
                     strip.amount(strip.longest()),
                     strip.bound.map_or("", |_| " by the estimate"),
                     strip.at(),
-                    arrivals + 1
+                    arrivals
                 ),
                 width,
             ),

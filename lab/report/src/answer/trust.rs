@@ -1,9 +1,8 @@
 //! The trust line of an answer: how far its figures hold, with at most three reasons, the cases
 //! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
 
-use super::{rule::machine, span};
+use super::{arrivals::is_exhaustive, rule::machine, span};
 use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
-use chronoscope_suite::experiments::worst::SPEC as WORST;
 use chronoscope_units::{digits, show};
 
 /// The load of a processor from which other programs may have run in the place of a measured task.
@@ -83,7 +82,7 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     let has = |domain| {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
-    if !cases.is_empty() && cases.iter().all(|case| case.experiment == WORST.name) {
+    if !cases.is_empty() && cases.iter().all(|case| is_exhaustive(case)) {
         let what = match has(Domain::Modelled) {
             true => "every arrival in this round, of these builds, from one state; modelled cycles",
             false => {

@@ -58,7 +58,7 @@ fn strips(strips: &[Strip]) -> Markup {
                 b { (strip.kernel) } ", at most " b { (strip.amount(strip.longest())) }
                 @if strip.bound.is_some() { " by the estimate" }
                 ", for an arrival at instruction " (strip.at()) " of "
-                (strip.waits.len() + 1)
+                (strip.waits.len())
             }
             svg.strip viewBox={ "0 0 " (columns.len()) " 10" } preserveAspectRatio="none" aria-hidden="true" {
                 path d=(columns.iter().enumerate().map(bar).collect::<String>()) {}
