@@ -1,6 +1,8 @@
 //! The waits of an interrupt over the moment of its arrival: a strip for each kernel, for runs of the
 //! experiment `worst` that keep their samples.
 
+use std::collections::BTreeSet;
+
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_suite::experiments::worst::SPEC;
 
@@ -72,15 +74,17 @@ pub fn is_exhaustive(case: &CaseResult) -> bool {
     case.experiment == SPEC.name || case.parameters.contains_key("arrivals")
 }
 
-/// The strips of a run; `None` if it measures something else too, keeps no samples, or has more kernels
-/// than a picture has room for.
+/// The strips of a run; `None` if it measures something else too, keeps no samples, has a kernel twice, or
+/// more kernels than a picture has room for.
 pub fn strips(run: &Run) -> Option<Vec<Strip>> {
     let proven = || run.cases.iter().filter(|case| case.is_proven());
     let has_room = (1..=MOST).contains(&proven().count());
     if !run.cases.iter().all(is_exhaustive) || !has_room {
         return None;
     }
-    proven().map(Strip::from_case).collect()
+    let strips: Vec<Strip> = proven().map(Strip::from_case).collect::<Option<_>>()?;
+    let names: BTreeSet<&str> = strips.iter().map(|strip| &*strip.kernel).collect();
+    (names.len() == strips.len()).then_some(strips)
 }
 
 /// The title: the number of arrivals, and the longest wait that is possible in each kernel, the longest
