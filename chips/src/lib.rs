@@ -254,7 +254,7 @@ impl Bank {
         let at = |offset: u32| format!("{:#x}", self.origin + offset);
         let reset =
             self.reset.iter().map(|(offset, value)| format!("reset={}:{value:#x}", at(*offset)));
-        let set = self.set.iter().map(|(offset, bit)| format!("set={}:{bit}", at(*offset)));
+        let set = self.set.iter().map(|(offset, bit)| format!("ready={}:{bit}", at(*offset)));
         let follow = self.follow.iter().map(|(offset, bit, to, ready)| {
             format!("follow={}:{bit}:{}:{ready}", at(*offset), at(*to))
         });

@@ -6,7 +6,7 @@
 //! | `bank=ORIGIN:BYTES` | registers at these addresses; all read 0 after a reset |
 //! | `reset=ADDRESS:VALUE` | a register reads this value after a reset |
 //! | `follow=ADDRESS:BIT:ADDRESS:BIT` | the second bit reads as the first one |
-//! | `set=ADDRESS:BIT` | the bit always reads 1 |
+//! | `ready=ADDRESS:BIT` | the bit always reads 1 |
 //! | `answer=ADDRESS:VALUE` | a word that always reads this value |
 //!
 //! The types of QEMU's functions for regions of memory are of QEMU 7.2, and a self-test before the first instruction refuses a QEMU in which they differ.
@@ -75,7 +75,7 @@ fn banks() -> MutexGuard<'static, Vec<Bank>> {
 }
 
 /// The names of the options.
-const OPTIONS: [&str; 5] = ["bank", "reset", "follow", "set", "answer"];
+const OPTIONS: [&str; 5] = ["bank", "reset", "follow", "ready", "answer"];
 
 /// Returns whether an option is of this module.
 pub fn is_option(argument: &str) -> bool {
@@ -107,12 +107,12 @@ fn parse(arguments: &[String]) -> Result<Vec<Bank>, String> {
                 let (words, set) = (vec![value], vec![0]);
                 banks.push(Bank { origin, words, set, is_constant: true, ..Bank::default() });
             }
-            ("reset" | "set" | "follow", &[address, number, ref rest @ ..]) => {
+            ("reset" | "ready" | "follow", &[address, number, ref rest @ ..]) => {
                 let bank = banks.iter_mut().find(|bank| bank.has(address)).ok_or_else(wrong)?;
                 let word = |address: u32| (address.wrapping_sub(bank.origin) / 4) as usize;
                 match (name, rest) {
                     ("reset", []) => bank.words[word(address)] = number,
-                    ("set", []) if number < 32 => bank.set[word(address)] |= 1 << number,
+                    ("ready", []) if number < 32 => bank.set[word(address)] |= 1 << number,
                     ("follow", &[to, bit]) if number < 32 && bit < 32 && bank.has(to) => {
                         bank.follow.push(((word(address), number), (word(to), bit)));
                     }
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn an_answer_is_constant_and_a_set_bit_stays() {
         let mut banks =
-            bank(&["answer=0x50060800:7", "bank=0x40007000:8", "set=0x40007004:14"]).unwrap();
+            bank(&["answer=0x50060800:7", "bank=0x40007000:8", "ready=0x40007004:14"]).unwrap();
         banks[0].write(0, 9);
         banks[1].write(1, 0);
         assert_eq!((banks[0].read(0), banks[1].read(1)), (7, 1 << 14));
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn wrong_options_are_refused() {
         for option in
-            ["bank=0x40023800", "bank=x:4", "set=0x40007004:14", "answer=1", "follow=1:2:3"]
+            ["bank=0x40023800", "bank=x:4", "ready=0x40007004:14", "answer=1", "follow=1:2:3"]
         {
             assert!(bank(&[option]).unwrap_err().contains(option), "{option}");
         }
-        assert!(bank(&["bank=0:8", "set=4:32"]).is_err());
+        assert!(bank(&["bank=0:8", "ready=4:32"]).is_err());
         assert!(bank(&["bank=0:8", "follow=0:1:8:1"]).is_err());
     }
 }
