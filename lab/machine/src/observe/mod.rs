@@ -20,7 +20,7 @@ use self::{
 use crate::{
     Machine, Machines, Properties, Provenance, Recording, Request, Start, builder,
     qemu::{
-        chip::architecture,
+        chip::{architecture, quoted},
         modelled::{FILE, Modelled, Reads},
         worst::{SKIPPED, Sweep},
     },
@@ -393,11 +393,6 @@ fn registers(table: &Table, chip: Option<&Modelled>, answers: &[String]) -> Resu
         options.push(format!("answer={address:#x}:{value:#x}"));
     }
     Ok(options)
-}
-
-/// A path in an option of QEMU's, where commas end a value.
-fn quoted(path: &Path) -> String {
-    path.display().to_string().replace(',', ",,")
 }
 
 /// Reads a file that is given with its address, as `FILE@0xADDRESS`.

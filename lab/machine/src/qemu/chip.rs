@@ -1,6 +1,6 @@
 //! How QEMU is started for a row of the table of chips.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use chronoscope_chips::Chip;
 use object::Architecture;
@@ -16,6 +16,11 @@ pub fn architecture(chip: &Chip) -> Architecture {
         "riscv64" => Architecture::Riscv64,
         _ => Architecture::Arm,
     }
+}
+
+/// A path in an option of QEMU's, where commas end a value.
+pub fn quoted(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
 }
 
 /// The command that starts a chip without an image. A sleeping processor skips to the next event at

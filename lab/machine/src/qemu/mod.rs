@@ -30,6 +30,7 @@ use super::{
     scratch,
     stream::StreamBuilder,
 };
+use chip::quoted;
 use chronoscope_child::{self as child, Folder, Limit};
 use chronoscope_chips::{Chip, Part};
 use chronoscope_run::{Target, names::CAPTURE};
@@ -353,8 +354,7 @@ impl Qemu<'_> {
 
     /// QEMU's options for a logic analyser that writes a file of the folder.
     fn analyser(&self, folder: &Folder) -> Result<[String; 2]> {
-        let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
-        let (plugin, file) = (quoted(plugin(self.images)?), quoted(folder.path(CAPTURE)));
+        let (plugin, file) = (quoted(&plugin(self.images)?), quoted(&folder.path(CAPTURE)));
         let Chip { name, pins, .. } = self.chip;
         let pins = pins.as_deref().unwrap_or_default();
         Ok(["-plugin".to_owned(), format!("{plugin},out={file},scope={name},{pins}")])
@@ -362,8 +362,7 @@ impl Qemu<'_> {
 
     /// QEMU's options for the model of a chip, which writes a file of the folder.
     fn model(&self, modelled: &Modelled, folder: &Folder) -> Result<[String; 2]> {
-        let quoted = |path: PathBuf| path.display().to_string().replace(',', ",,");
-        let (plugin, file) = (quoted(plugin(self.images)?), quoted(folder.path(modelled::FILE)));
+        let (plugin, file) = (quoted(&plugin(self.images)?), quoted(&folder.path(modelled::FILE)));
         Ok(["-plugin".to_owned(), format!("{plugin},cycles={file},{}", modelled.options())])
     }
 

@@ -6,12 +6,7 @@
 //! round begins. In the second run the plugin makes the interrupt pending, an instruction later in each
 //! round (`ports/qemu-plugin/src/arrivals.rs`).
 
-use std::{
-    cmp::Reverse,
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{cmp::Reverse, collections::BTreeMap, fs, path::PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use chronoscope_child::{self as child, Folder};
@@ -21,7 +16,8 @@ use chronoscope_suite::{
 };
 
 use super::{
-    Qemu, Variant, chip,
+    Qemu, Variant,
+    chip::{self, quoted},
     modelled::{Modelled, frames},
     plugin, semihosting,
 };
@@ -202,11 +198,6 @@ impl<'a, 'm> Bench<'a, 'm> {
         })?;
         Sweep::parse(&String::from_utf8(bytes).context("the arrivals are no text")?)
     }
-}
-
-/// A path in an option of QEMU's, where commas end a value.
-fn quoted(path: &Path) -> String {
-    path.display().to_string().replace(',', ",,")
 }
 
 /// The round that is asked for.
