@@ -54,6 +54,7 @@ use crate::{
     exceptions::{VECTOR_TABLE_OFFSET, running},
     give_up,
     observe::{exit, start},
+    settings,
 };
 
 /// The longest round, in instructions.
@@ -93,11 +94,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     };
     let number = |name: &str| {
         let Some(text) = value(name) else { return Ok(None) };
-        let parsed = match text.strip_prefix("0x") {
-            Some(digits) => u32::from_str_radix(digits, 16),
-            None => text.parse(),
-        };
-        parsed.map(Some).map_err(|_| format!("`{name}={text}` is no number"))
+        settings::number(text).map(Some).ok_or_else(|| format!("`{name}={text}` is no number"))
     };
     let emulator = Emulator::find(info.target())?;
     if let Some(path) = value("loads") {

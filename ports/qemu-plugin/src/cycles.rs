@@ -44,6 +44,7 @@ use crate::{
     exceptions::{LINK, goes_on, running},
     give_up,
     observe::{About, exit, start},
+    settings,
 };
 
 /// Most records; a case reads its clock much less often.
@@ -158,11 +159,7 @@ impl Options {
         };
         let number = |name: &str| {
             let text = value(name)?;
-            let parsed = match text.strip_prefix("0x") {
-                Some(digits) => u32::from_str_radix(digits, 16),
-                None => text.parse(),
-            };
-            parsed.map_err(|_| wrong(text))
+            settings::number(text).ok_or_else(|| wrong(text))
         };
         let (core, marks) = (value("core")?, value("marks")?);
         let flash = Flash {

@@ -21,6 +21,7 @@ use crate::{
     api::{self, Id},
     emulator::{Processor, function},
     give_up,
+    settings::number,
 };
 
 /// Space for QEMU's `MemoryRegion`, which has 272 bytes in QEMU 7.2.
@@ -124,13 +125,6 @@ fn parse(arguments: &[String]) -> Result<Vec<Bank>, String> {
         }
     }
     Ok(banks)
-}
-
-fn number(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 /// QEMU's `MemoryRegionOps`.

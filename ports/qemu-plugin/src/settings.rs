@@ -74,3 +74,11 @@ fn switch(argument: &str, value: &str) -> Result<bool, String> {
         _ => Err(format!("`{argument}`: on or off")),
     }
 }
+
+/// The number that a text is, in hexadecimal after `0x`.
+pub fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
