@@ -72,10 +72,10 @@ impl Description {
     /// The default of an experiment's parameter on this target, if it differs from the experiment's
     /// own: a kernel without threads is measured with the kind of task that it has.
     pub fn default(&self, spec: &Spec, parameter: &Parameter) -> Option<&'static str> {
-        let is_kind = |word: &str| self.kind.as_deref() == Some(word);
-        let fits = |word: &&&str| word.split('-').all(is_kind);
         match (parameter.name, &parameter.values) {
-            ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
+            ("kind" | "pair", Values::Word(_)) => {
+                self.kind.as_deref().and_then(|kind| word_of_kind(parameter, kind))
+            }
             _ => {
                 let mut rows = self.defaults.iter().copied().flatten();
                 rows.find(|(experiment, name, _)| {
@@ -92,5 +92,15 @@ impl Description {
     /// Names the parameters that exclude each other.
     pub fn check(&self, request: &Request) -> Result<()> {
         (self.check)(request)
+    }
+}
+
+/// The value of the parameter `kind` or `pair` with this kind of task alone; `None` for another parameter,
+/// or without such a value.
+pub(super) fn word_of_kind(parameter: &Parameter, kind: &str) -> Option<&'static str> {
+    let fits = |word: &&&str| word.split('-').all(|one| one == kind);
+    match (parameter.name, &parameter.values) {
+        ("kind" | "pair", Values::Word(words)) => words.iter().find(fits).copied(),
+        _ => None,
     }
 }

@@ -6,11 +6,15 @@ use std::process::Command;
 
 use crate::common::{Folder, chronoscope, run};
 
+/// The vectors of a program: the stack, the start, and SysTick's handler.
+const VECTORS: &str = "
+    .syntax unified
+    .word 0x20001000, reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, tick + 1
+";
+
 /// Waits for HSE, the regulator, the flash's wait states, the PLL and the system clock, then for five
 /// ticks of a millisecond at 168 MHz, and ends by semihosting.
 const STARTUP: &str = "
-    .syntax unified
-    .word 0x20001000, reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, tick + 1
     .thumb_func
 reset:
     ldr r0, =0x40023800
@@ -69,6 +73,7 @@ tick:
 
 /// The image of this source, in the chip's flash, with its symbols.
 fn linked(folder: &Folder, source: &str) -> String {
+    let source = VECTORS.to_owned() + source;
     let (source, object) = (folder.file("app.s", source), folder.path("app.o"));
     let image = folder.path("app.elf");
     let assemble = ["--triple", "thumbv7em-none-eabi", "--filetype=obj", "-o", &object, &source];
@@ -81,8 +86,6 @@ fn linked(folder: &Folder, source: &str) -> String {
 /// A round of 18 instructions: `cpsid`, ten that it masks, `cpsie`, five more and a branch. SysTick is on,
 /// and does not come by itself meanwhile.
 const MASKED: &str = "
-    .syntax unified
-    .word 0x20001000, reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, tick + 1
     .thumb_func
 reset:
     ldr r0, =0xe000e010

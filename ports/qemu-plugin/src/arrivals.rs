@@ -44,7 +44,7 @@ use std::{
     },
 };
 
-use chronoscope_cycles::{Class, Instruction, Sum};
+use chronoscope_cycles::{Cause, Class, Instruction, Sum};
 
 use crate::{
     api::{self, Block, Id, Info, RawBlock},
@@ -281,11 +281,10 @@ impl Sweep {
     /// handler's first one, the model has not seen the entry either.
     fn cycles(&self, since: Sum, at: u32) -> Sum {
         let mut cycles = cycles::sum().unwrap_or_default() - since;
-        if at != self.handler {
-            let entry = cycles::entry();
-            cycles.least += entry.least;
-            cycles.estimate_halves += entry.estimate_halves;
-            cycles.most += entry.most;
+        if at != self.handler
+            && let Some(entry) = cycles::entry()
+        {
+            cycles.add(entry, Cause::Exception);
         }
         cycles
     }

@@ -34,7 +34,7 @@ use std::{
 };
 
 use chronoscope_cycles::{
-    Access as Data, Cause, Class, Core, Flash, Instruction, Model, Next, Step, Sum,
+    Access as Data, Class, Core, Cost, Flash, Instruction, Model, Next, Step, Sum,
 };
 
 use crate::{
@@ -127,13 +127,9 @@ pub fn prepare(info: &Info, arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The cost of an entry into a handler, at the cause of exceptions; nothing without a model.
-pub fn entry() -> Sum {
-    let mut sum = Sum::default();
-    if let Some(observer) = observer() {
-        sum.add(observer.model.core().entry, Cause::Exception);
-    }
-    sum
+/// The cost of an entry into a handler; `None` without a model.
+pub fn entry() -> Option<Cost> {
+    observer().map(|observer| observer.model.core().entry)
 }
 
 /// The sums before the instruction that is about to execute; `None` without a model.

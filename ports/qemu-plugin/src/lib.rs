@@ -153,13 +153,8 @@ impl Analyser {
     fn guest(&mut self) -> &mut Guest {
         let emulator = self.emulator;
         self.guest.get_or_insert_with(|| {
-            if !emulator.counts_instructions() {
-                give_up("QEMU must run with -icount shift=0,sleep=off");
-            }
-            let Some(processor) = Processor::new(emulator) else {
-                give_up("QEMU does not give its processor")
-            };
-            Guest { processor, clock: Clock::new(emulator), exceptions: Exceptions::default() }
+            let (processor, clock) = observe::start_in_ns(emulator);
+            Guest { processor, clock, exceptions: Exceptions::default() }
         })
     }
 }

@@ -13,7 +13,7 @@
 //! - **Control**: none: instructions are counted, and nothing is subtracted. An exception's entry takes
 //!   no instruction.
 //! - **Evidence**: every instruction of the round was tried, each in a round that took the path up to
-//!   the arrival; `rounds` counts those that were tried again because another interrupt came first.
+//!   the arrival; `arrivals tried again` counts those before which another interrupt came first.
 //! - **Source**: none.
 
 use crate::spec::{Parameter, Reading, Spec, Values, WORST};

@@ -22,7 +22,7 @@ use crate::{
     qemu::{
         chip::{architecture, quoted},
         modelled::{FILE, Modelled, Reads},
-        worst::{SKIPPED, Sweep},
+        worst::{self, Sweep},
     },
     stream::StreamBuilder,
 };
@@ -426,29 +426,20 @@ impl Observed<'_> {
         start: &Start<'_>,
     ) -> Result<Vec<u8>> {
         let file = folder.path("arrivals");
-        let mut options = format!("arrivals={},mark={:#x}", quoted(&file), round.address);
-        options += &format!(",skip={SKIPPED}");
-        if let Arrivals::Number(number) = arrivals {
-            options += &format!(",exception={number}");
-        }
-        if let Some(chip) = &self.chip {
-            options += &format!(",{}", chip.options());
-        }
+        let exception = match arrivals {
+            Arrivals::Timer => None,
+            Arrivals::Number(number) => Some(number.to_string()),
+        };
         let once = |first: usize| {
-            let mut qemu = self.command(&format!("{options},first={first}"))?;
+            let (mark, exception) = (round.address, exception.as_deref());
+            let options = worst::options(&file, mark, first, exception, self.chip.as_ref());
+            let mut qemu = self.command(&options)?;
             qemu.arg("-singlestep");
             let discard = &mut |_: &[u8]| anyhow::Ok(());
             child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
             Sweep::parse(&fs::read_to_string(&file)?)
         };
-        let mut tried = once(0)?;
-        while !tried.is_complete() {
-            let before = tried.count();
-            tried.append(once(before)?)?;
-            if tried.count() == before {
-                bail!("the image ends before the next arrival is tried");
-            }
-        }
+        let tried = once(0)?.completed(once)?;
         let mut stream = StreamBuilder::begin(&self.name, start.request)?;
         stream.send(&self.clock())?;
         tried.write(&mut stream, self.chip.is_some(), &self.image.symbols()?)?;

@@ -16,7 +16,7 @@ use std::{
 };
 
 use anyhow::{Error, Result, anyhow, bail};
-use chronoscope_suite::{Parameter, Values, experiments};
+use chronoscope_suite::{Parameter, Spec, Values, experiments};
 
 use super::{
     Description, Machine, Properties, Provenance, Recording, Request, Round, Start, builder,
@@ -242,12 +242,13 @@ impl Machine for Qemu<'_> {
         if !builder::is_installed(self.chip.program()) {
             return Err(self.missing());
         }
-        let is_of_the_lab = of_the_lab(&request).is_some();
-        if (variant == Variant::Pins || modelled.is_some()) && !is_of_the_lab {
+        let program = of_the_lab(&request);
+        if (variant == Variant::Pins || modelled.is_some()) && program.is_none() {
             plugin(self.images)?;
         }
         let mut provenance = self.image.provenance();
-        if let Some(modelled) = modelled.filter(|_| !is_of_the_lab || is_worst(&request)) {
+        let is_timed = program.is_none_or(|program| program.chip == ByChip::Timed);
+        if let Some(modelled) = modelled.filter(|_| is_timed) {
             provenance.identity.extend([modelled.identity()]);
             provenance.remark = modelled.remark();
         }
@@ -261,15 +262,14 @@ impl Machine for Qemu<'_> {
     ) -> Result<Recording> {
         let (modelled, request) = Modelled::split(start.request, self.chip, self.parts())?;
         let (variant, request) = self.split(&request)?;
-        if let Some(run) = of_the_lab(&request) {
-            if modelled.is_some() && !counts_bytes(&request) && !is_worst(&request) {
+        if let Some(OfTheLab { run, chip }) = of_the_lab(&request) {
+            if modelled.is_some() && chip == ByChip::Refused {
                 let why = format!("`{}` has no time of a chip", request.experiment());
                 let stream = StreamBuilder::begin(self.image.kernel(), &request)?;
                 sink(&stream.refuse(&why)?)?;
                 return Ok(Recording::new());
             }
-            // The experiment of arrivals reads the chip itself.
-            let request = if is_worst(&request) { start.request } else { &request };
+            let request = if chip == ByChip::Timed { start.request } else { &request };
             run(self, &Start { request, ..*start }, sink)?;
             return Ok(Recording::new());
         }
@@ -309,26 +309,34 @@ impl Machine for Qemu<'_> {
 }
 
 /// Runs an experiment that is a program of the lab's, as [`Machine::run`].
-type OfTheLab = fn(&Qemu<'_>, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+type RunOfTheLab = fn(&Qemu<'_>, &Start<'_>, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
+
+/// An experiment that is a program of the lab's.
+struct OfTheLab {
+    run: RunOfTheLab,
+    chip: ByChip,
+}
+
+/// The meaning of a named chip for such a program.
+#[derive(Clone, Copy, PartialEq)]
+enum ByChip {
+    /// The program has no time of a chip.
+    Refused,
+    /// The figures are bytes, which no clock changes.
+    Bytes,
+    /// The program reads the chip, and gives its time.
+    Timed,
+}
 
 /// The program of the experiment that the request names, if it is one of the lab's.
 fn of_the_lab(request: &Request) -> Option<OfTheLab> {
-    match request.experiment() {
-        name if name == experiments::image::SPEC.name => Some(smallest::run),
-        name if name == experiments::operations::SPEC.name => Some(operations::run),
-        name if name == experiments::worst::SPEC.name => Some(worst::run),
-        _ => None,
-    }
-}
-
-/// Returns whether the experiment tries all arrivals of an interrupt.
-fn is_worst(request: &Request) -> bool {
-    request.experiment() == experiments::worst::SPEC.name
-}
-
-/// Returns whether the experiment's figures are bytes, which no clock changes.
-fn counts_bytes(request: &Request) -> bool {
-    request.experiment() == experiments::image::SPEC.name
+    let programs = [
+        (&experiments::image::SPEC, OfTheLab { run: smallest::run, chip: ByChip::Bytes }),
+        (&experiments::operations::SPEC, OfTheLab { run: operations::run, chip: ByChip::Refused }),
+        (&experiments::worst::SPEC, OfTheLab { run: worst::run, chip: ByChip::Timed }),
+    ];
+    let named = |spec: &Spec| spec.name == request.experiment();
+    programs.into_iter().find(|(spec, _)| named(spec)).map(|(_, program)| program)
 }
 
 /// The value of QEMU's option that passes `request` to the image word by word as its command line.

@@ -6,12 +6,17 @@
 //! round begins. In the second run the plugin makes the interrupt pending, an instruction later in each
 //! round (`ports/qemu-plugin/src/arrivals.rs`).
 
-use std::{cmp::Reverse, collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail, ensure};
 use chronoscope_child::{self as child, Folder};
 use chronoscope_suite::{
-    Values, experiments,
+    experiments,
     wire::{self, Clock, Domain, Evidence, Record, Role, Sample, Series},
 };
 
@@ -21,10 +26,13 @@ use super::{
     modelled::{Modelled, frames},
     plugin, semihosting,
 };
-use crate::{Request, Round, Start, profile::Symbols, scratch, stream::StreamBuilder};
+use crate::{
+    Request, Round, Start, description::word_of_kind, profile::Symbols, scratch,
+    stream::StreamBuilder,
+};
 
 /// The rounds before the first one that counts, in which caches of the kernel's own fill.
-pub(crate) const SKIPPED: u32 = 20;
+const SKIPPED: u32 = 20;
 
 /// The functions of a round that are named, and the characters of a name.
 const MOST_BLOCKS: usize = 6;
@@ -48,7 +56,7 @@ pub(super) fn run(
     }
     let bench = Bench::new(qemu, start)?;
     let tried = match bench.rounds()? {
-        Found::Round(tried) => bench.completed(tried)?,
+        Found::Round(Tried { mark, sweep }) => sweep.completed(|first| bench.sweep(mark, first))?,
         Found::Refused(why) => return sink(&stream.refuse(&why)?),
     };
     let image = fs::read(&bench.file)?;
@@ -60,7 +68,7 @@ pub(super) fn run(
         }
     };
     stream.send(&clock)?;
-    tried.sweep.write(&mut stream, bench.modelled.is_some(), &Symbols::read(&image)?)?;
+    tried.write(&mut stream, bench.modelled.is_some(), &Symbols::read(&image)?)?;
     sink(&stream.end()?)
 }
 
@@ -160,36 +168,19 @@ impl<'a, 'm> Bench<'a, 'm> {
         }))
     }
 
-    /// Starts the image again until it has had enough rounds.
-    fn completed(&self, mut tried: Tried) -> Result<Tried> {
-        while !tried.sweep.is_complete() {
-            let before = tried.sweep.count();
-            tried.sweep.append(self.sweep(tried.mark, before)?)?;
-            ensure!(
-                tried.sweep.count() > before,
-                "the image ends before the next arrival is tried"
-            );
-        }
-        Ok(tried)
-    }
-
     /// Tries the arrivals from the instruction `first` of the round on.
     fn sweep(&self, mark: u64, first: usize) -> Result<Sweep> {
         let arrivals = self.folder.path("arrivals");
-        let place = format!("mark={mark:#x},skip={SKIPPED},first={first}");
-        let mut options = format!("{},arrivals={},{place}", self.plugin, quoted(&arrivals));
-        if let Some(exception) = &self.asked.exception {
-            options += &format!(",exception={exception}");
-        }
-        if let Some(modelled) = &self.modelled {
-            options += &format!(",{}", modelled.options());
-        }
+        let exception = self.asked.exception.as_deref();
+        let options = options(&arrivals, mark, first, exception, self.modelled.as_ref());
+        let options = format!("{},{options}", self.plugin);
         let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             self.run(&options, &mut |_| Ok(()))?;
             sink(&fs::read(&arrivals)?)
         };
         let (kernel, chip) = (self.qemu.image.kernel(), &self.qemu.chip.name);
+        let place = format!("mark={mark:#x} first={first}");
         let what = format!("{kernel}@{chip} {} {place}", self.start.request);
         let mut bytes = Vec::new();
         self.qemu.agreements.run(&self.file, &what, once, &mut |more| {
@@ -198,6 +189,26 @@ impl<'a, 'm> Bench<'a, 'm> {
         })?;
         Sweep::parse(&String::from_utf8(bytes).context("the arrivals are no text")?)
     }
+}
+
+/// The plugin's options for the arrivals from the instruction `first` of the round on. Without an
+/// exception it takes the kernel's timer.
+pub(crate) fn options(
+    file: &Path,
+    mark: u64,
+    first: usize,
+    exception: Option<&str>,
+    chip: Option<&Modelled>,
+) -> String {
+    let mut options = format!("arrivals={},mark={mark:#x},skip={SKIPPED}", quoted(file));
+    options += &format!(",first={first}");
+    if let Some(exception) = exception {
+        options += &format!(",exception={exception}");
+    }
+    if let Some(chip) = chip {
+        options += &format!(",{}", chip.options());
+    }
+    options
 }
 
 /// The round that is asked for.
@@ -225,11 +236,7 @@ impl Asked {
             }
         }
         for parameter in spec.parameters {
-            let Values::Word(words) = parameter.values else { continue };
-            let is_kind = matches!(parameter.name, "kind" | "pair");
-            let fits = |word: &&&str| word.split('-').all(|one| one == kind);
-            if let Some(word) = words.iter().find(fits)
-                && is_kind
+            if let Some(word) = word_of_kind(parameter, kind)
                 && inner.get(parameter.name).is_none()
             {
                 inner = inner.with(parameter.name, word);
@@ -365,20 +372,34 @@ impl Sweep {
     }
 
     /// Returns whether every instruction of the round was tried.
-    pub(crate) fn is_complete(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.count() == self.path.len()
     }
 
     /// The arrivals so far.
-    pub(crate) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.arrivals.len() + self.missed
+    }
+
+    /// All arrivals: `start` runs the image again, from an instruction of the round on, until it has had
+    /// enough rounds.
+    ///
+    /// # Errors
+    /// A start fails, has another round, or tries nothing.
+    pub(crate) fn completed(mut self, start: impl Fn(usize) -> Result<Self>) -> Result<Self> {
+        while !self.is_complete() {
+            let before = self.count();
+            self.append(start(before)?)?;
+            ensure!(self.count() > before, "the image ends before the next arrival is tried");
+        }
+        Ok(self)
     }
 
     /// Appends the arrivals of another start.
     ///
     /// # Errors
     /// It has another round.
-    pub(crate) fn append(&mut self, other: Self) -> Result<()> {
+    fn append(&mut self, other: Self) -> Result<()> {
         ensure!(self.path == other.path, "another start of the image has another round");
         self.arrivals.extend(other.arrivals);
         self.missed += other.missed;

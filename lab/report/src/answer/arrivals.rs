@@ -8,7 +8,7 @@ use chronoscope_suite::experiments::worst::SPEC;
 
 use super::{
     rule::{kernel, proper},
-    span::{amount, count},
+    span::{amount, count, grouped},
 };
 
 /// Most strips of a picture.
@@ -40,6 +40,14 @@ impl Strip {
     /// A wait in words.
     pub fn amount(&self, wait: f64) -> String {
         amount(wait, self.unit, true)
+    }
+
+    /// A wait without the unit of instructions, which stands elsewhere.
+    pub fn short(&self, wait: f64) -> String {
+        match self.unit {
+            "instructions" => grouped(wait),
+            _ => self.amount(wait),
+        }
     }
 
     /// The longest wait that is possible: of a model its upper bound.
@@ -94,10 +102,9 @@ pub fn title(strips: &[Strip]) -> String {
     let mut sorted: Vec<&Strip> = strips.iter().collect();
     sorted.sort_by(|one, other| other.possible().total_cmp(&one.possible()));
     let waits = sorted.iter().enumerate().map(|(index, strip)| {
-        let amount = strip.amount(strip.possible());
-        // The unit of instructions stands once.
-        let short = amount.trim_end_matches("instructions").trim_end().to_owned();
-        format!("{} in {}", if index == 0 { amount } else { short }, strip.kernel)
+        let longest = strip.possible();
+        let wait = if index == 0 { strip.amount(longest) } else { strip.short(longest) };
+        format!("{wait} in {}", strip.kernel)
     });
     let waits: Vec<String> = waits.collect();
     format!("All {} tried: an interrupt waits at most {}", count(all, "arrival"), waits.join(", "))

@@ -510,8 +510,7 @@ fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
         let peak = columns.iter().position(|wait| *wait >= strip.longest());
         let level = |wait: f64| (wait / longest * height as f64).ceil() as usize;
         for row in (1..=height).rev() {
-            let label = if row == height { strip.amount(longest) } else { String::new() };
-            let label = label.trim_end_matches("instructions").trim_end();
+            let label = if row == height { strip.short(longest) } else { String::new() };
             let mut line = Line::styled(Style::Dim, format!("{label:>LABEL$}│"));
             for (index, wait) in columns.iter().enumerate() {
                 let own = level(*wait);

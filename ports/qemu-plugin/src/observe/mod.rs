@@ -104,12 +104,7 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     let mut observer = observer();
     let Some(observer) = observer.as_mut() else { return };
     let emulator = observer.emulator;
-    let (processor, _) = observer.guest.get_or_insert_with(|| {
-        if !emulator.counts_instructions() {
-            give_up("QEMU must run with -icount shift=0,sleep=off");
-        }
-        start(emulator)
-    });
+    let (processor, _) = observer.guest.get_or_insert_with(|| start_in_ns(emulator));
     // SAFETY: QEMU passed the block to this callback, and it is not kept.
     let block = unsafe { Block::new(block) };
     let about = match observer.family {
@@ -134,7 +129,15 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     }
 }
 
-/// Returns the guest's processor and clock. The guest must run.
+/// Returns the processor and the clock of a guest in which an instruction takes a nanosecond.
+pub fn start_in_ns(emulator: Emulator) -> (Processor, Clock) {
+    if !emulator.counts_instructions() {
+        give_up("QEMU must run with -icount shift=0,sleep=off");
+    }
+    start(emulator)
+}
+
+/// Returns the guest's processor and clock, whatever the time of an instruction. The guest must run.
 pub fn start(emulator: Emulator) -> (Processor, Clock) {
     if emulator.tick().is_none() {
         give_up("QEMU must run with -icount shift=0,sleep=off");
