@@ -9,7 +9,7 @@ use chronoscope_machine::{
 
 use super::ok_with_message;
 
-/// The name of a place, a line feed, and the image that is to have it.
+/// The name of a place, a line feed, and the image that is to have it, and perhaps marks.
 pub fn image(bytes: &[u8]) {
     let cut = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let name = String::from_utf8_lossy(&bytes[..cut]);
@@ -18,6 +18,7 @@ pub fn image(bytes: &[u8]) {
     else {
         return;
     };
+    ok_with_message(image.marks());
     for place in [image.place(&name), image.variable(&name)] {
         let is_short = |name: &str| name.len() <= 60 && !name.contains(char::is_whitespace);
         assert!(ok_with_message(place).is_none_or(|place| is_short(&place.name)));
@@ -36,7 +37,7 @@ pub fn events(bytes: &[u8]) {
         None => unpacked(bytes),
     };
     for sign in [Sign::Space, Sign::Task, Sign::Place] {
-        if let Some(figures) = ok_with_message(Figures::from_events(&file, sign)) {
+        if let Some(figures) = ok_with_message(Figures::from_events(&file, sign, &[])) {
             check(&figures);
         }
     }

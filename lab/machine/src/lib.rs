@@ -15,6 +15,7 @@ pub mod host;
 mod images;
 mod lock;
 mod machines;
+pub mod marks;
 pub mod observe;
 mod permission;
 mod processes;
@@ -27,6 +28,7 @@ pub mod serial;
 mod setup;
 mod stream;
 pub mod vm;
+pub mod watch;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 

@@ -9,6 +9,25 @@ use chronoscope_suite::{
 
 use crate::Request;
 
+/// An interval between two events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The ticks before the first event, since the start of the measurement.
+    pub start: u64,
+    /// The ticks between the events.
+    pub length: u64,
+}
+
+/// The samples of intervals, whose starts all series of a case count from one moment.
+pub fn samples(intervals: &[Interval]) -> impl Iterator<Item = Sample> {
+    let mut last = 0;
+    intervals.iter().map(move |interval| {
+        let gap = interval.start.wrapping_sub(last).cast_signed();
+        last = interval.start;
+        Sample { gap, value: interval.length }
+    })
+}
+
 /// A stream under construction. Every method fails if a record is longer than a frame.
 pub struct StreamBuilder {
     bytes: Vec<u8>,

@@ -1,6 +1,8 @@
 //! Limits on statistics, as a study sets them and a run keeps them. The module compares no figure
 //! with a limit.
 
+use std::str::FromStr;
+
 use chronoscope_units::{self as units, OneLine, QuantityError, words::distance};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -21,6 +23,9 @@ pub enum LimitError {
     /// The bounds exclude each other.
     #[error("nothing keeps the limits on `{0}`")]
     Excluding(OneLine),
+    /// A limit on one line has another form.
+    #[error("`{0}`: write a limit as `loop p99 <= 200us`: a series, a statistic, and its bound")]
+    NotALimit(OneLine),
     /// The statistic needs a deadline, and the case has none.
     #[error("a limit on `{0}` needs a deadline")]
     NoDeadline(OneLine),
@@ -102,6 +107,39 @@ impl From<Quantity> for f64 {
     }
 }
 
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    /// Reads a limit on one line: a series, a statistic unless it is the longest (`<=`) or the shortest
+    /// (`>=`), and the bound: `loop p99 <= 200us`, `loop <= 500`.
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let wrong = || LimitError::NotALimit(text.into());
+        let (left, bound, is_most) = match (text.split_once("<="), text.split_once(">=")) {
+            (Some((left, bound)), None) => (left.trim(), bound.trim(), true),
+            (None, Some((left, bound))) => (left.trim(), bound.trim(), false),
+            _ => return Err(wrong()),
+        };
+        let bound = match bound.parse() {
+            Ok(number) => NumberOrText::Number(number),
+            Err(_) => NumberOrText::Text(bound.to_owned()),
+        };
+        let bound = Quantity::try_from(bound)?;
+        let (series, statistic) = match left.rsplit_once(' ') {
+            Some((series, name)) if Statistic::find(name).is_some() => (series.trim(), name),
+            _ => (left, if is_most { "max" } else { "min" }),
+        };
+        if series.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self {
+            statistic: statistic.into(),
+            series: Some(series.into()),
+            at_most: is_most.then_some(bound),
+            at_least: (!is_most).then_some(bound),
+        })
+    }
+}
+
 impl Limit {
     /// Checks that the limit can be kept and missed. `deadline` is the deadline of the case.
     ///
@@ -152,6 +190,26 @@ mod tests {
         assert!(read(json!("50 eons")).unwrap_err().to_string().contains("50 eons"));
         assert!(read(json!(true)).unwrap_err().to_string().contains("write a number, or a time"));
         assert_eq!(serde_json::to_value(Quantity(50e3)).unwrap(), 50e3);
+    }
+
+    #[test]
+    fn a_limit_is_read_from_one_line() {
+        let read = |text: &str| {
+            text.parse::<Limit>().map(|limit| {
+                let bounds = [limit.at_least, limit.at_most].map(|bound| bound.map(f64::from));
+                (limit.series.unwrap().to_string(), limit.statistic.to_string(), bounds)
+            })
+        };
+        let most = |bound| [None, Some(bound)];
+        let loops = |statistic: &str, bounds| ("loop".to_owned(), statistic.to_owned(), bounds);
+        assert_eq!(read("loop p99 <= 200us").unwrap(), loops("p99", most(200_000.0)));
+        assert_eq!(read("loop <=500").unwrap(), loops("max", most(500.0)));
+        assert_eq!(read("loop >= 2 us").unwrap(), loops("min", [Some(2000.0), None]));
+        assert_eq!(read("a to b p50<=1ms").unwrap().0, "a to b");
+        for wrong in ["loop", "<= 5us", "loop <= 5 >= 3", "loop = 5us", ""] {
+            assert!(read(wrong).unwrap_err().to_string().contains("loop p99 <= 200us"), "{wrong}");
+        }
+        assert!(read("loop <= 5 eons").unwrap_err().to_string().contains("5 eons"));
     }
 
     #[test]

@@ -38,3 +38,7 @@ pub fn readings_of(name: &str) -> String {
 /// The experiment's name of an observation, whose samples all start at times since the image's
 /// first instruction.
 pub const OBSERVE: &str = "observe";
+
+/// The experiment's name of a program under watch, whose samples all start at times since its first
+/// mark.
+pub const WATCH: &str = "watch";

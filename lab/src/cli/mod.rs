@@ -20,10 +20,12 @@ mod baseline;
 mod capture;
 mod help;
 mod observe;
+mod watch;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
 pub use capture::{Capture, Phase};
 pub use observe::Observe;
+pub use watch::Watch;
 
 /// Measures how well a kernel keeps time.
 #[derive(Parser)]
@@ -92,6 +94,10 @@ pub enum Command {
     /// instructions.
     #[command(after_help = observe::HELP)]
     Observe(Observe),
+    /// How long does each round of your own program take, at worst? Its marks or functions, in a
+    /// process on this computer or in firmware in an emulator.
+    #[command(after_help = watch::HELP)]
+    Watch(Watch),
     /// Is B slower than A? Two stored runs, or two variants run now.
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),

@@ -25,10 +25,12 @@ mod report;
 mod run;
 mod schema;
 mod session;
+mod single;
 mod team;
 mod trace;
 mod transfer;
 mod until_sure;
+mod watch;
 mod why;
 mod worst;
 
@@ -65,6 +67,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Import(import) => transfer::import(&import),
         Command::List(list) => list::execute(&list),
         Command::Observe(observe) => observe::execute(&observe),
+        Command::Watch(watch) => watch::execute(&watch),
         Command::Merge(merge) => merge::execute(&merge),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),

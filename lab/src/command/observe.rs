@@ -1,17 +1,11 @@
 //! `chronoscope observe`: observes an unmodified image, and stores and shows the figures as a run.
 
-use std::slice;
-
 use anyhow::Result;
 
-use super::{run, session::Session};
+use super::{run, single};
 use crate::cli;
-use crate::revision::REVISION;
-use chronoscope_base::{console, signals, signals::INTERRUPTED};
-use chronoscope_engine::{case::Case, journal::Header, runner, runner::context};
+use chronoscope_engine::case::Case;
 use chronoscope_machine::{Machines, observe::Observed, observe::Question};
-use chronoscope_report as report;
-use chronoscope_units::OneLine;
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     let machines = Machines::default();
@@ -32,30 +26,11 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         limit: arguments.limit,
         append: &arguments.append,
         arrivals: arguments.arrivals.as_deref(),
+        is_watched: false,
     };
     let observed = Observed::new(&machines, &question)?;
-    let case = Case::observation(&observed);
-    let output = &arguments.output;
-    report::check(output.output.as_deref())?;
-    if output.quiet {
-        console::be_quiet();
-    }
-    let stop = signals::watch()?;
+    let case = Case::observation(observed.target(), observed.settings());
     // Nothing is kept of an image that cannot be observed.
     observed.check()?;
-    let header = Header {
-        keep_samples: true,
-        ..Header::new(context::now(REVISION), vec![OneLine::new()], slice::from_ref(&case))
-    };
-    let session = Session::open(&arguments.keep, header, output.quiet)?;
-    let mut measured = session.measure(|_, progress, journal| {
-        Ok(runner::run_on_machine(&case, Box::new(observed), progress, stop, journal))
-    })?;
-    measured.store_and_write(output)?;
-    let run = measured.run()?;
-    if run.context.interrupted {
-        console::remark("interrupted: the figures are those of the observation until then");
-        return Ok(INTERRUPTED);
-    }
-    Ok(run.status().exit_code())
+    single::measure(&case, Box::new(observed), &arguments.output, &arguments.keep)
 }

@@ -32,6 +32,7 @@ mod shards;
 mod slurm;
 mod startup;
 mod tutorials;
+mod watch;
 mod worst;
 
 use common::{cases, median};

@@ -25,6 +25,11 @@ fn guarding_a_kernel() {
 }
 
 #[test]
+fn measuring_own_code() {
+    follow("measure-your-own-code");
+}
+
+#[test]
 fn measuring_a_board() {
     follow("measure-a-board");
 }

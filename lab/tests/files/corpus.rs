@@ -63,7 +63,7 @@ fn the_seeds_are_sound() {
     assert_eq!(address(image.variable("running")), 48);
     let seed = fs::read(corpora.join("events/seed-whole")).unwrap();
     let figures =
-        Figures::from_events(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space).unwrap();
+        Figures::from_events(seed.strip_prefix(b"whole\n").unwrap(), Sign::Space, &[]).unwrap();
     assert_eq!(figures.between, [Interval { start: 1, length: 8 }]);
     for format in ["vcd", "sigrok", "saleae_csv", "saleae_binary"] {
         let source = chronoscope_capture::open(&corpora.join(format).join("seed"));

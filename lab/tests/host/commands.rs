@@ -20,6 +20,10 @@ const ELSEWHERE: [&str; 9] = [
 /// Observations are of images that readers have: here the command line is read, and no image found.
 const NO_IMAGES: &str = "OS=no.elf FW=no.elf T=no; ";
 
+/// Programs and processes under watch are the reader's, too.
+const NO_PROGRAMS: [&str; 4] =
+    ["there is no program", "there is no process", "there is no such image", "has no symbols"];
+
 /// A short run, whose shards replace the shards of the study that the documents name.
 const SHARDS: &str = "run switch --set policy=other --set mlock=no -l 50 --repeat 2 -q --no-store";
 
@@ -37,6 +41,13 @@ fn every_command_in_the_documents_is_taken() {
         if text.starts_with("chronoscope observe ") {
             let answer = desk.shell(&(NO_IMAGES.to_owned() + &text.replace("app.elf", "no.elf")));
             if !answer.stderr.contains("there is no such image") {
+                faults.push(format!("{document}: {text}: {}", answer.stderr.trim_end()));
+            }
+            continue;
+        }
+        if text.starts_with("chronoscope watch ") {
+            let answer = desk.shell(&text);
+            if !NO_PROGRAMS.iter().any(|part| answer.stderr.contains(part)) {
                 faults.push(format!("{document}: {text}: {}", answer.stderr.trim_end()));
             }
             continue;

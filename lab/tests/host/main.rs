@@ -13,3 +13,4 @@ mod peers;
 mod predictions;
 mod requirements;
 mod transaction;
+mod watch;

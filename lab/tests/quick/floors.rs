@@ -71,13 +71,14 @@ const ENGINE: House = House {
 const MACHINE: House = House {
     folder: "machine/src",
     floors: &[
+        &["watch"],
         &["observe"],
         &["machines"],
         &["qemu", "rtl", "serial", "vm"],
         &["firmware", "host"],
         &["family"],
         &["images"],
-        &["builder", "given", "processes", "scratch"],
+        &["builder", "given", "marks", "processes", "scratch"],
         &["lib"],
         &["description", "determinism", "stream"],
         &["lock", "permission", "profile", "request", "setup"],

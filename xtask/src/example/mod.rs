@@ -1,6 +1,8 @@
-//! Examples that run by one command, in an emulator: `./chronoscope example tandem blinky`.
+//! Examples that run by one command: programs of tandem in an emulator (`./chronoscope example tandem
+//! blinky`), and programs with marks of their own (`./chronoscope example own loop-c`).
 
 mod boot2;
+mod own;
 
 use std::{
     io::Write,
@@ -16,8 +18,8 @@ use crate::{
     rust::Toolchain,
 };
 
-pub const USAGE: &str = "example tandem [NAME]  \
-    runs an example of tandem in QEMU and prints its timeline; without a name, lists them";
+pub const USAGE: &str = "example tandem|own [NAME]  \
+    runs an example of tandem in QEMU, or watches a program with marks; without a name, lists them";
 
 struct Example {
     name: &'static str,
@@ -195,6 +197,11 @@ static EXAMPLES: [Example; 11] = [
 
 pub fn run(arguments: &[&str]) -> Result<()> {
     match arguments[..] {
+        ["own"] => {
+            own::list();
+            Ok(())
+        }
+        ["own", name] => own::run(name),
         ["tandem"] => {
             EXAMPLES.iter().for_each(|example| println!("{:8} {}", example.name, example.about));
             Ok(())

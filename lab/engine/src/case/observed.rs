@@ -1,13 +1,14 @@
-//! The case of an image that is observed from outside.
+//! The cases that are no experiment of the suite: an image that is observed from outside, and a
+//! program under watch.
 
 use chronoscope_suite::Spec;
 
 use super::{Case, Vary};
-use chronoscope_machine::observe::{Observed, PATIENCE};
-use chronoscope_run::{compared::StatisticChoice, names::OBSERVE};
+use chronoscope_machine::observe::PATIENCE;
+use chronoscope_run::{Limit, Target, compared::StatisticChoice, names::OBSERVE, names::WATCH};
 
-/// The form of an observation's case. It is no experiment of the suite: no port runs it.
-static SPEC: Spec = Spec {
+/// The form of an observation's case. No port runs it.
+static OBSERVATION: Spec = Spec {
     name: OBSERVE,
     summary: "an unmodified image, observed from outside",
     start: "an event in the image: a place is executed, a handler is entered, an interrupt is due, \
@@ -23,15 +24,26 @@ static SPEC: Spec = Spec {
     duration_us: |_| 0,
 };
 
+/// The form of a watch's case.
+static WATCHING: Spec = Spec {
+    name: WATCH,
+    summary: "a program's own marks, or its functions, from begin to end",
+    start: "a mark's begin, an instant, or the first instruction of a function",
+    end: "the end of that mark, the next instant, or the other function, or its return",
+    statistic: "each sample is one round: ns on this computer, instructions in an emulator",
+    control: "in a process: a begin and an end with nothing between",
+    evidence: "marks that were set, and none lost",
+    ..OBSERVATION
+};
+
 impl Case {
-    /// The case of an observation, which runs once.
-    pub fn observation(observed: &Observed) -> Self {
-        let parameters = observed.settings();
+    /// The case of an observation, which runs once, with the machine's settings.
+    pub fn observation(target: Target, settings: Vec<(String, String)>) -> Self {
         Self {
-            spec: &SPEC,
-            target: observed.target(),
-            asked: parameters.iter().map(|(name, _)| name.clone()).collect(),
-            parameters,
+            spec: &OBSERVATION,
+            target,
+            asked: settings.iter().map(|(name, _)| name.clone()).collect(),
+            parameters: settings,
             repeat: 1,
             vary: Vary::default(),
             duration: None,
@@ -42,5 +54,13 @@ impl Case {
             judge: StatisticChoice::default(),
             published: Vec::new(),
         }
+    }
+
+    /// The case of a watch with its limits, which runs once.
+    pub fn watch(target: Target, settings: Vec<(String, String)>, limits: Vec<Limit>) -> Self {
+        let observation = Self::observation(target, settings);
+        // An emulator's last instruction tells no case from another.
+        let asked = observation.asked.iter().filter(|name| *name != "limit").cloned().collect();
+        Self { spec: &WATCHING, asked, limits, ..observation }
     }
 }

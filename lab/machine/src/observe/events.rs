@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::marks::{Mark, Pairing, Series};
+pub use crate::stream::Interval;
+
 /// The kinds of events, by their numbers in the file.
 const END: u64 = 0;
 const SPACE: u64 = 1;
@@ -31,6 +34,8 @@ const SYSTICK: u64 = 21;
 const BUSY_AT: u64 = 22;
 const BUSY: u64 = 23;
 const REGISTER: u64 = 24;
+const ARGUMENT: u64 = 25;
+const SLEPT: u64 = 26;
 
 // The watched places, in the order of the plugin's options. An address that is both the start and
 // the end of intervals ends one first.
@@ -40,6 +45,8 @@ pub const TO: u64 = 0;
 pub const FROM: u64 = 1;
 /// The number of the place whose execution is a switch.
 pub const SWITCH: u64 = 2;
+/// The number of the first of the image's own marks.
+pub const MARKS: u64 = 3;
 
 /// The length of an event in the file, in bytes.
 const EVENT: usize = 24;
@@ -53,15 +60,6 @@ const MACHINE_TIMER_INTERRUPT: u64 = 7;
 
 /// The most address spaces or tasks that are distinguished. The time in the others is not reported.
 const MOST_PLACES: usize = 4096;
-
-/// An interval between two events, in instructions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// The number of instructions executed before the first event.
-    pub start: u64,
-    /// The number of instructions between the events.
-    pub length: u64,
-}
 
 /// The kind of a call or of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +98,8 @@ pub struct Figures {
     pub between: Vec<Interval>,
     /// The executions of each watched place.
     pub hits: [u64; 3],
+    /// The image's own marks.
+    pub marks: Vec<Series>,
     /// From each switch to the next.
     pub switches: Vec<Interval>,
     /// From the first instruction of a handler to the one after its return.
@@ -142,19 +142,19 @@ impl Figures {
     ///
     /// # Errors
     /// The file is cut short or damaged.
-    pub fn from_events(bytes: &[u8], sign: Sign) -> Result<Self> {
+    pub fn from_events(bytes: &[u8], sign: Sign, marks: &[Mark]) -> Result<Self> {
         let (events, rest) = bytes.as_chunks::<EVENT>();
         if !rest.is_empty() {
             bail!("the observer's file is cut short");
         }
-        let mut reader = Reader { sign, ..Reader::default() };
+        let mut reader = Reader { sign, marks: Pairing::new(marks), ..Reader::default() };
         for event in events {
             let (words, _) = event.as_chunks::<8>();
             let [kind, now, value] = [words[0], words[1], words[2]].map(u64::from_le_bytes);
             reader.take(kind, now, value)?;
         }
         reader.end.context("the observer's file is cut short")?;
-        Ok(reader.figures)
+        Ok(Self { marks: reader.marks.finish(), ..reader.figures })
     }
 
     /// Returns `true` if something was measured at least twice.
@@ -170,7 +170,8 @@ impl Figures {
     /// The intervals that are judged.
     fn judged(&self) -> impl Iterator<Item = &Vec<Interval>> {
         let lists = [&self.between, &self.switches, &self.masked, &self.supervisor_masked];
-        lists.into_iter().chain(self.traps.values()).chain(self.latencies.values())
+        let marks = self.marks.iter().filter(|series| series.is_time()).map(|one| &one.intervals);
+        lists.into_iter().chain(marks).chain(self.traps.values()).chain(self.latencies.values())
     }
 
     /// The starts and ends of all intervals, in executed instructions, in ascending order.
@@ -197,6 +198,9 @@ struct Handler {
 struct Reader {
     sign: Sign,
     figures: Figures,
+    marks: Pairing,
+    /// The argument of the mark that is hit next.
+    argument: Option<u64>,
     now: u64,
     /// The guest's time in ns less the number of executed instructions.
     ahead: u64,
@@ -301,6 +305,8 @@ impl Reader {
                 let latencies = self.figures.latencies.entry(Due::SysTick).or_default();
                 latencies.push(Interval { start: now.saturating_sub(value), length: value });
             }
+            ARGUMENT => self.argument = Some(value),
+            SLEPT => self.marks.sleep(),
             HIT => self.hit(value, now)?,
             END => self.finish(value),
             _ => bail!(DAMAGED),
@@ -322,6 +328,10 @@ impl Reader {
     }
 
     fn hit(&mut self, place: u64, now: u64) -> Result<()> {
+        let argument = self.argument.take();
+        if let Some(mark) = place.checked_sub(MARKS) {
+            return self.marks.hit(usize::try_from(mark)?, 0, now, argument).context(DAMAGED);
+        }
         let hits = usize::try_from(place).ok().and_then(|place| self.figures.hits.get_mut(place));
         *hits.context(DAMAGED)? += 1;
         match place {
@@ -458,6 +468,7 @@ mod tests {
                 [END, 200, 1],
             ]),
             Sign::Space,
+            &[],
         )
         .unwrap();
         let one = |start, length| vec![Interval { start, length }];
@@ -475,14 +486,14 @@ mod tests {
     fn a_place_of_switches_replaces_the_register() {
         // As PendSV of FreeRTOS: the place, then the new task's stack pointer.
         let events = [[HIT, 10, 2], [SPACE, 15, 1], [HIT, 96, 2], [SPACE, 101, 2], [END, 120, 0]];
-        let figures = Figures::from_events(&file(&events), Sign::Place).unwrap();
+        let figures = Figures::from_events(&file(&events), Sign::Place, &[]).unwrap();
         assert_eq!(figures.switches, [Interval { start: 10, length: 86 }]);
     }
 
     /// The figures of these events and the end.
     fn figures(events: &[[u64; 3]], sign: Sign) -> Figures {
         let last = events.last().map_or(0, |event| event[1]);
-        Figures::from_events(&file(&[events, &[[END, last, 0]]].concat()), sign).unwrap()
+        Figures::from_events(&file(&[events, &[[END, last, 0]]].concat()), sign, &[]).unwrap()
     }
 
     fn interval(start: u64, length: u64) -> Interval {
@@ -565,7 +576,7 @@ mod tests {
     #[test]
     fn damage_is_an_error() {
         let whole = file(&[[HIT, 1, FROM], [END, 2, 0]]);
-        let of = |bytes: &[u8]| Figures::from_events(bytes, Sign::Space);
+        let of = |bytes: &[u8]| Figures::from_events(bytes, Sign::Space, &[]);
         assert!(of(&whole).is_ok());
         (0..whole.len()).for_each(|length| assert!(of(&whole[..length]).is_err()));
         for events in [

@@ -4,16 +4,20 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
-use chronoscope_suite::wire::{Evidence, Record, Sample, Series};
+use chronoscope_suite::wire::{Evidence, Record, Sample, Series, Unit};
 
-use crate::Request;
+use crate::{
+    Request,
+    marks::{self, Kind},
+    qemu::modelled::Reads,
+    stream::{Interval, StreamBuilder, samples},
+};
 
 use super::{
     Observed, busy,
-    events::{Due, FROM, Figures, Interval, SWITCH, TO, Trap},
+    events::{Due, FROM, Figures, SWITCH, TO, Trap},
     image::Place,
 };
-use crate::{qemu::modelled::Reads, stream::StreamBuilder};
 
 /// The most series of traps, of interrupts with a due time, and of address spaces or tasks. The
 /// others, which are the rarest or the shortest, have none.
@@ -54,26 +58,11 @@ pub fn encode(
         let name = format!("{} to {}", from.name, to.name);
         encoder.series(Series::measured(&name), &figures.between)?;
     }
-    if !figures.switches.is_empty() {
-        encoder.intervals("from switch to switch", &figures.switches)?;
+    for series in &figures.marks {
+        encoder.mark(series)?;
     }
-    let is_arm = observed.emulated.architecture() == "arm";
-    encoder.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
-    encoder.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
-    let masks = [
-        (
-            if is_arm { "interrupts masked" } else { "interrupts masked, machine mode" },
-            &figures.masked,
-        ),
-        ("interrupts masked, supervisor mode", &figures.supervisor_masked),
-    ];
-    for (name, intervals) in masks.into_iter().filter(|(_, intervals)| !intervals.is_empty()) {
-        encoder.intervals(name, intervals)?;
-    }
-    match (observed.task.is_some(), is_arm) {
-        (true, _) => encoder.places("task", &figures.tasks)?,
-        (false, true) => encoder.places("stack pointer", &figures.spaces)?,
-        (false, false) => encoder.places("address space", &figures.spaces)?,
+    if !observed.is_watched {
+        encoder.seen(observed, figures)?;
     }
     if figures.is_empty() {
         let (table, core) = (observed.machines.table(), &observed.emulated.core);
@@ -86,7 +75,6 @@ pub fn encode(
     }
     encoder.stream.end()
 }
-
 fn name(trap: Trap) -> String {
     match trap {
         Trap::SystemCall(number) => format!("system call {number}"),
@@ -137,6 +125,47 @@ fn exception(number: u64) -> String {
 }
 
 impl Encoder<'_> {
+    /// Adds what the observer has seen beside the places and the marks that were named.
+    fn seen(&mut self, observed: &Observed<'_>, figures: &Figures) -> Result<()> {
+        if !figures.switches.is_empty() {
+            self.intervals("from switch to switch", &figures.switches)?;
+        }
+        let is_arm = observed.emulated.architecture() == "arm";
+        self.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
+        self.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
+        let masks = [
+            (
+                if is_arm { "interrupts masked" } else { "interrupts masked, machine mode" },
+                &figures.masked,
+            ),
+            ("interrupts masked, supervisor mode", &figures.supervisor_masked),
+        ];
+        for (name, intervals) in masks.into_iter().filter(|(_, intervals)| !intervals.is_empty()) {
+            self.intervals(name, intervals)?;
+        }
+        match (observed.task.is_some(), is_arm) {
+            (true, _) => self.places("task", &figures.tasks),
+            (false, true) => self.places("stack pointer", &figures.spaces),
+            (false, false) => self.places("address space", &figures.spaces),
+        }
+    }
+
+    /// Adds the intervals or the numbers of a name's marks, and what was no interval.
+    fn mark(&mut self, series: &marks::Series) -> Result<()> {
+        for line in marks::remarks(series) {
+            self.stream.send(&Record::Log(&line))?;
+        }
+        match (series.intervals.is_empty(), series.kind, series.slept) {
+            (true, ..) => Ok(()),
+            (_, Kind::Value, _) => {
+                let numbers = Series { unit: Unit::Count, ..Series::measured(&series.name) };
+                self.stream.series(numbers, samples(&series.intervals))
+            }
+            (_, _, 0) => self.series(Series::measured(&series.name), &series.intervals),
+            _ => self.series(Series::auxiliary(&series.name), &series.intervals),
+        }
+    }
+
     fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
         let (value, low) = (value as f64, low as f64);
         self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
@@ -198,12 +227,7 @@ impl Encoder<'_> {
     /// Adds a series with its samples. The first sample's gap is its start: all series of an
     /// observation are counted from the image's first instruction.
     fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
-        let mut last = 0;
-        let samples = intervals.iter().map(|interval| {
-            let gap = interval.start.wrapping_sub(last).cast_signed();
-            last = interval.start;
-            Sample { gap, value: interval.length }
-        });
+        let samples = samples(intervals);
         let Some(cycles) = self.cycles else { return self.stream.series(series, samples) };
         let samples: Vec<Sample> = samples.collect();
         match cycles.series(&mut self.stream, series, &samples)? {

@@ -10,10 +10,14 @@ use std::{
 use addr2line::demangle_auto;
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use object::{
-    Architecture, BinaryFormat, Object, ObjectSection, ObjectSymbol, SymbolKind, read::File,
+    Architecture, BinaryFormat, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind,
+    read::File,
 };
 
-use crate::profile::Symbols;
+use crate::{
+    marks::{self, Mark},
+    profile::Symbols,
+};
 use chronoscope_base::digest::sha256;
 use chronoscope_units::{printable, words};
 
@@ -95,6 +99,24 @@ impl Image {
     /// The tables are damaged.
     pub fn symbols(&self) -> Result<Symbols<'_>> {
         Symbols::read(&self.bytes)
+    }
+
+    /// The image's own marks.
+    ///
+    /// # Errors
+    /// Their notes are damaged.
+    pub fn marks(&self) -> Result<Vec<Mark>> {
+        parse(&self.bytes).map_or_else(|| Ok(Vec::new()), |file| marks::read(&file))
+    }
+
+    /// The offset in the file of an address in the program's memory; `None` if nothing is loaded there.
+    pub(crate) fn offset(&self, address: u64) -> Option<u64> {
+        parse(&self.bytes)?.segments().find_map(|segment| {
+            let (start, length) = segment.file_range();
+            let inside =
+                address.checked_sub(segment.address()).filter(|inside| *inside < length)?;
+            Some(start + inside)
+        })
     }
 
     /// The word at an address of the image's code; `None` if it has none there.

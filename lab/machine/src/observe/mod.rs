@@ -19,6 +19,7 @@ use self::{
 };
 use crate::{
     Machine, Machines, Properties, Provenance, Recording, Request, Start, builder,
+    marks::{Argument, Kind, Mark},
     qemu::{
         chip::{architecture, quoted},
         modelled::{FILE, Modelled, Reads},
@@ -75,6 +76,32 @@ pub struct Question<'a> {
     pub arrivals: Option<&'a str>,
     /// Interrupts are to be raised at seeded moments, which is refused.
     pub stimuli: bool,
+    /// The image's own marks are asked for, and nothing else.
+    pub is_watched: bool,
+}
+
+impl<'a> Question<'a> {
+    /// The question about all of an image, to whose end it runs.
+    pub fn new(image: &'a Path) -> Self {
+        Self {
+            image,
+            machine: None,
+            chip: None,
+            answer: &[],
+            firmware: None,
+            load: &[],
+            disk: None,
+            from: None,
+            to: None,
+            switch: None,
+            task: None,
+            limit: u64::MAX,
+            append: "",
+            arrivals: None,
+            stimuli: false,
+            is_watched: false,
+        }
+    }
 }
 
 /// An image on an emulated machine, with an observer.
@@ -96,6 +123,8 @@ pub struct Observed<'m> {
     limit: u64,
     append: String,
     arrivals: Option<Arrivals>,
+    marks: Vec<Mark>,
+    is_watched: bool,
 }
 
 /// The exception that arrives at every instruction of a round.
@@ -198,6 +227,14 @@ impl<'m> Observed<'m> {
         if arrivals.is_some() && image.architecture != Architecture::Arm {
             bail!("--arrivals is for a Cortex-M, and {machine} is none");
         }
+        let marks = image.marks()?;
+        if question.is_watched && marks.is_empty() {
+            bail!(
+                "{} has no marks: `observe` measures between its symbols, as --from loop; marks are \
+                 those of the crate chronoscope-mark, or of chronoscope_mark.h",
+                printable(&question.image.display().to_string())
+            );
+        }
         let append = question.append.to_owned();
         let limit = question.limit;
         let name = name(question.image);
@@ -218,6 +255,8 @@ impl<'m> Observed<'m> {
             limit,
             append,
             arrivals,
+            marks,
+            is_watched: question.is_watched,
         })
     }
 
@@ -292,6 +331,11 @@ impl<'m> Observed<'m> {
         parameters
     }
 
+    /// The names of the image's own marks, and their kinds.
+    pub fn marks(&self) -> BTreeMap<&str, Kind> {
+        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
+    }
+
     /// The event that is a switch.
     fn sign(&self) -> Sign {
         match (&self.switch, &self.task) {
@@ -309,6 +353,12 @@ impl<'m> Observed<'m> {
         for place in [&self.to, &self.from, &self.switch] {
             let address = place.as_ref().map_or(u64::MAX, |place| place.address);
             plugin += &format!(",at={address:#x}");
+        }
+        for mark in &self.marks {
+            plugin += &format!(",at={:#x}", mark.address);
+            if let Some(Argument { register, .. }) = mark.argument {
+                plugin += &format!(":{register}");
+            }
         }
         if let Some(hertz) = self.emulated.qemu.systick.filter(|&hertz| hertz > 0) {
             plugin += &format!(",hertz={hertz}");
@@ -406,7 +456,7 @@ fn loaded(text: &str) -> Result<(Given, u64)> {
 }
 
 /// The image's file name without its extension, in the letters of a target's name.
-fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let letter = |letter: char| match letter {
         letter if letter.is_ascii_alphanumeric() || "-_.".contains(letter) => letter,
@@ -524,6 +574,10 @@ impl Machine for Observed<'_> {
             return Ok(Recording::new());
         }
         let mut qemu = self.command(&self.observer(&folder))?;
+        if self.marks.iter().any(|mark| mark.argument.is_some()) {
+            // A register is current where a block begins.
+            qemu.arg("-singlestep");
+        }
         let program = self.emulated.program();
         let discard = &mut |_: &[u8]| Ok(());
         let ended = child::run_to_an_end::<child::Error>(
@@ -536,7 +590,7 @@ impl Machine for Observed<'_> {
         let expired = matches!(ended, Err(child::Error::Expired { .. }));
         let mut figures = match fs::read(folder.path(EVENTS))
             .context("no events")
-            .map(|bytes| Figures::from_events(&bytes, self.sign()))
+            .map(|bytes| Figures::from_events(&bytes, self.sign(), &self.marks))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.
@@ -565,23 +619,7 @@ mod tests {
     fn unknown_machines_and_files_that_are_no_images_are_refused() {
         let ask = |image: &str, machine: &str| {
             let image = Path::new(image);
-            let question = Question {
-                image,
-                machine: Some(machine),
-                chip: None,
-                answer: &[],
-                firmware: None,
-                load: &[],
-                disk: None,
-                from: None,
-                to: None,
-                switch: None,
-                task: None,
-                limit: 1,
-                append: "",
-                arrivals: None,
-                stimuli: false,
-            };
+            let question = Question { machine: Some(machine), ..Question::new(image) };
             Observed::new(&Machines::default(), &question).err().unwrap().to_string()
         };
         assert!(ask("/dev/null", "vird").contains("did you mean virt"));

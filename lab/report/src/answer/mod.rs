@@ -16,6 +16,7 @@ pub mod rule;
 pub mod span;
 pub mod terminal;
 pub mod trust;
+pub mod watched;
 
 use std::{borrow::Cow, fmt};
 
@@ -301,7 +302,8 @@ fn of_experiments(run: &Run) -> String {
     let mut left_out = 0;
     let experiments = reading::experiments(run);
     let found = experiments.iter().filter_map(|name| {
-        headline::sentence(run, name).or_else(|| reading::sentence(&run.cases, name))
+        let own = watched::sentence(run, name).or_else(|| headline::sentence(run, name));
+        own.or_else(|| reading::sentence(&run.cases, name))
     });
     for sentence in found {
         let length = title.chars().count() + sentence.chars().count() + 2;

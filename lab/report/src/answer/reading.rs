@@ -6,7 +6,7 @@ use chronoscope_suite::{
 };
 
 use super::{list, span::Span};
-use chronoscope_run::{CaseResult, Run, Statistic, names::OBSERVE};
+use chronoscope_run::{CaseResult, Run, Statistic, names::OBSERVE, names::WATCH};
 
 /// Collects the names and the readings of the rows of the suite's table of experiments.
 macro_rules! readings {
@@ -29,9 +29,13 @@ const OBSERVED: (&str, &Reading) = (
     },
 );
 
+/// The reading of a program under watch.
+const WATCHED: (&str, &Reading) =
+    (WATCH, &Reading { question: "how long does each round take?", ..*OBSERVED.1 });
+
 /// The reading of an experiment; `None` for an unknown one.
 pub fn find(experiment: &str) -> Option<&'static Reading> {
-    let mut readings = READINGS.iter().chain([&OBSERVED]);
+    let mut readings = READINGS.iter().chain([&OBSERVED, &WATCHED]);
     readings.find(|(name, _)| *name == experiment).map(|(_, reading)| *reading)
 }
 
@@ -124,10 +128,10 @@ fn first_series<'a>(cases: &'a [CaseResult], experiment: &str) -> Option<&'a str
 }
 
 /// The names of the run's experiments that have a sentence, each once, in the order of the suite,
-/// and an observation's last.
+/// and others last.
 pub fn experiments(run: &Run) -> Vec<&'static str> {
     let has = |name: &str| run.cases.iter().any(|case| case.experiment == name && case.is_proven());
-    let all = experiments::EXPERIMENTS.iter().map(|spec| spec.name).chain([OBSERVE]);
+    let all = experiments::EXPERIMENTS.iter().map(|spec| spec.name).chain([OBSERVE, WATCH]);
     all.filter(|name| has(name)).collect()
 }
 

@@ -5,7 +5,7 @@ use chronoscope_suite::{Parameter, Values, experiments, spec::Figure};
 use super::{reading, span::Span};
 use chronoscope_run::{
     Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
-    answer::Pick, answer::Sentence, names::CHIP,
+    answer::Pick, answer::Sentence, names::CHIP, names::WATCH,
 };
 use chronoscope_units::OneLine;
 
@@ -71,16 +71,19 @@ fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
 }
 
 /// The series that represent a case if nothing picks one: the one that answers the experiment's
-/// question, in most cases the first measured series. The series of the experiment `operations` are
-/// of equal rank, so all of them represent the case.
+/// question, in most cases the first measured series. The series of the experiment `operations` and the
+/// marks of a program are of equal rank, so all of them represent the case.
 pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
-    let are_equals = case.experiment == experiments::operations::SPEC.name;
+    let are_equals = [experiments::operations::SPEC.name, WATCH].contains(&&*case.experiment);
     let typical = reading::find(&case.experiment).map(|reading| reading.typical);
     let skipped = match typical {
         Some(Figure::Last(_)) => case.measured().count().saturating_sub(1),
         _ => 0,
     };
-    case.measured().skip(skipped).take(if are_equals { usize::MAX } else { 1 })
+    // A number that a mark gives stands on no axis of times.
+    let unit = case.measured().next().map(|series| series.unit);
+    let rest = case.measured().skip(skipped).filter(move |series| Some(series.unit) == unit);
+    rest.take(if are_equals { usize::MAX } else { 1 })
 }
 
 /// The series of a case that a pick selects.

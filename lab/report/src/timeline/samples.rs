@@ -11,7 +11,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Event, EventKind, LATEST, NameId, Timeline, TrackId};
-use chronoscope_run::{CaseResult, Domain, SeriesResult, Unit, names::OBSERVE};
+use chronoscope_run::{CaseResult, Domain, SeriesResult, Unit, names::OBSERVE, names::WATCH};
 
 /// The most lanes of a series. A sample that finds no free lane is left out, with a remark.
 const LANES: usize = 64;
@@ -58,7 +58,7 @@ pub(crate) fn tick(case: &CaseResult) -> f64 {
 
 /// Returns `true` if the starts of all series are counted from the same moment.
 fn is_aligned(case: &CaseResult) -> bool {
-    case.experiment == OBSERVE
+    [OBSERVE, WATCH].contains(&&*case.experiment)
 }
 
 /// The samples of each repetition, sorted by start. `ns` is the length of a tick. The first start

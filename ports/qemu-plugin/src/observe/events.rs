@@ -71,6 +71,12 @@ pub mod kind {
     pub const BUSY: u64 = 23;
     /// A register at the end of the observation, from r0 on: on Cortex-M r0 to r12.
     pub const REGISTER: u64 = 24;
+    /// The register of a watched address that is hit next. Valid where each block has one instruction
+    /// (QEMU's `-singlestep`).
+    pub const ARGUMENT: u64 = 25;
+    /// Instructions that may put the processor to sleep were executed since the watched address that
+    /// was hit last. The value is their number since the start.
+    pub const SLEPT: u64 = 26;
 }
 
 /// The reason for the end of an observation.

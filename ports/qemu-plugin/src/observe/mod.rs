@@ -51,10 +51,12 @@ struct Observer {
     family: Family,
     /// The guest's processor and its clock; `None` until the guest runs.
     guest: Option<(Processor, Clock)>,
-    /// The watched addresses.
-    at: Vec<u64>,
+    /// The watched addresses, each with the register that is read there.
+    at: Vec<(u64, Option<usize>)>,
     task: Option<u64>,
     has_wide_words: bool,
+    /// The instructions that may have put the processor to sleep before the last hit.
+    sleeps: u64,
     /// The executed instructions of each block, by its address.
     busy: HashMap<u64, &'static AtomicU64>,
     events: Events,
@@ -89,8 +91,17 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     TASK.store(settings.task, Relaxed);
     let (at, task, guest) = (settings.at, None, None);
     let busy = HashMap::new();
-    *observer() =
-        Some(Observer { emulator, family, guest, at, task, has_wide_words, busy, events });
+    *observer() = Some(Observer {
+        emulator,
+        family,
+        guest,
+        at,
+        task,
+        has_wide_words,
+        sleeps: 0,
+        busy,
+        events,
+    });
     api::register(id, on_block, on_exit);
     Ok(())
 }
@@ -155,7 +166,7 @@ impl Observer {
     fn watch(&self, instruction: Instruction, about: Option<About>) {
         let address = instruction.address();
         // Two options may name one address.
-        for (index, _) in self.at.iter().enumerate().filter(|(_, at)| **at == address) {
+        for (index, _) in self.at.iter().enumerate().filter(|(_, (at, _))| *at == address) {
             instruction.on_execution(on_hit, index);
         }
         let word = instruction.word();
@@ -208,9 +219,16 @@ extern "C" fn on_special(_: c_uint, special: *mut c_void) {
 }
 
 extern "C" fn on_hit(_: c_uint, index: *mut c_void) {
-    if let Some(observer) = observer().as_mut() {
-        observer.events.record(kind::HIT, index.addr() as u64);
+    let mut observer = observer();
+    let Some(Observer { at, guest, events, sleeps, .. }) = observer.as_mut() else { return };
+    let index = index.addr();
+    if std::mem::replace(sleeps, clock::sleeps()) != *sleeps {
+        events.record(kind::SLEPT, *sleeps);
     }
+    if let (Some((_, Some(register))), Some((processor, _))) = (at.get(index), guest) {
+        events.record(kind::ARGUMENT, processor.wide(*register));
+    }
+    events.record(kind::HIT, index as u64);
 }
 
 /// Called when a block of a RISC-V processor begins to execute. Most blocks return at the first

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-const TAKES: &str =
-    "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, task=ADDRESS and at=ADDRESS";
+const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, task=ADDRESS and at=ADDRESS[:REGISTER]";
 
 pub struct Settings {
     pub out: PathBuf,
@@ -15,7 +14,8 @@ pub struct Settings {
     /// The address of the variable that holds the running task; without one, an address that no
     /// store has.
     pub task: u64,
-    pub at: Vec<u64>,
+    /// The watched addresses, each with the debugger's number of a register that is read there.
+    pub at: Vec<(u64, Option<usize>)>,
 }
 
 impl Settings {
@@ -26,17 +26,24 @@ impl Settings {
             let wrong = || format!("`{argument}`: it takes {TAKES}");
             let (name, value) = argument.split_once('=').ok_or_else(wrong)?;
             let number = || value.parse::<u64>().ok().filter(|number| *number > 0);
-            let address = || {
+            let address = |value: &str| {
                 let digits = value.strip_prefix("0x").ok_or_else(wrong)?;
                 u64::from_str_radix(digits, 16).map_err(|_| wrong())
+            };
+            let place = || -> Result<_, String> {
+                let Some((at, register)) = value.split_once(':') else {
+                    return Ok((address(value)?, None));
+                };
+                let register = register.parse::<usize>().ok().filter(|register| *register < 32);
+                Ok((address(at)?, Some(register.ok_or_else(wrong)?)))
             };
             match name {
                 "observe" if !value.is_empty() => out = Some(PathBuf::from(value)),
                 "limit" => limit = number().ok_or_else(wrong)?,
                 "events" => events = number().ok_or_else(wrong)?,
                 "hertz" => hertz = number().ok_or_else(wrong)?,
-                "task" => task = address()?,
-                "at" => at.push(address()?),
+                "task" => task = address(value)?,
+                "at" => at.push(place()?),
                 _ => return Err(wrong()),
             }
         }

@@ -1,0 +1,425 @@
+//! Watches a program on this computer: the intervals between its marks, or between functions that are
+//! named, by uprobes. The program is not rebuilt for named functions, and costs a `nop` for a mark.
+
+mod probes;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    ffi::OsString,
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::{self, Command},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use self::probes::{Hit, Place, Probes};
+use crate::{
+    Machine, Properties, Provenance, Recording, Request, Start,
+    marks::{self, Argument, Kind, Mark, Pairing},
+    observe::{self, image::Image},
+    stream::{StreamBuilder, samples},
+};
+use chronoscope_child as child;
+use chronoscope_run::{Target, names::GIVEN_IMAGE};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series, Unit};
+use chronoscope_units::printable;
+
+/// The pause between two looks at the kernel's buffers.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The most intervals that are kept.
+const MOST_INTERVALS: usize = 4_000_000;
+
+/// The rounds of the control.
+const CONTROLS: usize = 500;
+
+/// The program and the places that the user names.
+pub struct Question<'a> {
+    /// The program and its arguments; empty if a process is named.
+    pub command: &'a [OsString],
+    /// A process that runs already.
+    pub pid: Option<u32>,
+    /// The file with the marks, if it is a library that the program loads.
+    pub marks: Option<&'a Path>,
+    /// The start of the intervals, as `uprobe:FILE:FUNCTION` or `FUNCTION`; `None` for the marks.
+    pub from: Option<&'a str>,
+    /// The end of the intervals, or `uretprobe:FILE:FUNCTION` for a return; `from` itself if `None`.
+    pub to: Option<&'a str>,
+    /// The time after which the watch ends; `None` for the program's own.
+    pub duration: Option<Duration>,
+}
+
+/// A program under watch.
+pub struct Watched {
+    subject: Subject,
+    program: Program,
+    marks: Vec<Mark>,
+    places: Vec<Place>,
+    duration: Option<Duration>,
+}
+
+enum Subject {
+    Command(Vec<OsString>),
+    Process(u32),
+}
+
+/// A program's file.
+struct Program {
+    path: PathBuf,
+    image: Image,
+}
+
+impl Program {
+    fn read(path: &Path) -> Result<Self> {
+        let path = probes::absolute(path)?;
+        Ok(Self { image: Image::read(&path)?, path })
+    }
+
+    /// The place in the file of an address in the program's memory.
+    fn place(&self, address: u64) -> Result<Place> {
+        let offset = self.image.offset(address).with_context(|| {
+            format!("{}: nothing is at {address:#x}", printable(&self.path.display().to_string()))
+        })?;
+        Ok(Place { file: self.path.clone(), offset, is_return: false, register: None })
+    }
+}
+
+impl Watched {
+    /// Finds the program and the places.
+    ///
+    /// # Errors
+    /// There is no such program, process or function, or the program has no marks.
+    pub fn new(question: &Question<'_>) -> Result<Self> {
+        let (subject, program) = match question.pid {
+            Some(pid) => {
+                let path = PathBuf::from(format!("/proc/{pid}/exe"));
+                let path = fs::read_link(&path).map_err(|_| {
+                    anyhow::anyhow!("there is no process {pid}, or this account may not watch it")
+                })?;
+                (Subject::Process(pid), Program::read(&path)?)
+            }
+            None => (Subject::Command(question.command.to_vec()), of_command(question.command)?),
+        };
+        let mut watched = Self {
+            subject,
+            program,
+            marks: Vec::new(),
+            places: Vec::new(),
+            duration: question.duration,
+        };
+        match question.from {
+            Some(from) => watched.add_functions(from, question.to)?,
+            None => watched.add_marks(question.marks)?,
+        }
+        Ok(watched)
+    }
+
+    fn add_functions(&mut self, from: &str, to: Option<&str>) -> Result<()> {
+        let (start, from) = self.function(from)?;
+        if start.is_return {
+            bail!("an interval begins where a function does: write --from uprobe:FILE:FUNCTION");
+        }
+        let mut add = |name: &str, kind, place| {
+            self.marks.push(Mark { name: name.to_owned(), kind, address: 0, argument: None });
+            self.places.push(place);
+        };
+        let Some(to) = to else {
+            add(&from, Kind::Instant, start);
+            return Ok(());
+        };
+        // A function that is the start of its own interval ends one first.
+        let (end, to) = self.function(to)?;
+        let name = if end.is_return && to == from { from } else { format!("{from} to {to}") };
+        self.marks = [Kind::End, Kind::Begin]
+            .map(|kind| Mark { name: name.clone(), kind, address: 0, argument: None })
+            .into();
+        self.places = vec![end, start];
+        Ok(())
+    }
+
+    /// The place of a function, and its name.
+    fn function(&self, text: &str) -> Result<(Place, String)> {
+        let (rest, is_return) =
+            match (text.strip_prefix("uprobe:"), text.strip_prefix("uretprobe:")) {
+                (_, Some(rest)) => (rest, true),
+                (Some(rest), _) => (rest, false),
+                (None, None) => (text, false),
+            };
+        let (place, name) = match rest.rsplit_once(':').filter(|(file, _)| !file.ends_with(':')) {
+            Some((file, function)) => {
+                let program = Program::read(Path::new(file))?;
+                let found = program.image.place(function)?;
+                (program.place(found.address)?, found.name)
+            }
+            None => {
+                let found = self.program.image.place(rest)?;
+                (self.program.place(found.address)?, found.name)
+            }
+        };
+        Ok((Place { is_return, ..place }, name))
+    }
+
+    /// Adds the marks of a library, or of the program.
+    fn add_marks(&mut self, library: Option<&Path>) -> Result<()> {
+        let library = library.map(Program::read).transpose()?;
+        let marked = library.as_ref().unwrap_or(&self.program);
+        let marks = marked.image.marks()?;
+        if marks.is_empty() {
+            bail!(
+                "{} has no marks: name two functions, as --from step --to uretprobe:FILE:step, or the \
+                 library that has them, as --marks FILE; marks are those of the crate chronoscope-mark, \
+                 or of chronoscope_mark.h",
+                printable(&marked.path.display().to_string())
+            );
+        }
+        for mark in marks {
+            let register = mark.argument.map(|Argument { register, size }| (register, size));
+            self.places.push(Place { register, ..marked.place(mark.address)? });
+            self.marks.push(mark);
+        }
+        Ok(())
+    }
+
+    /// Checks that this computer and this account have uprobes, and that the program does not run
+    /// already where it is to be started.
+    ///
+    /// # Errors
+    /// It is not so; the message has the mend.
+    pub fn check(&self) -> Result<()> {
+        let is_own = self.places.iter().all(|place| place.file == self.program.path);
+        if let (Subject::Command(_), true) = (&self.subject, is_own)
+            && let Some(pid) = running(&self.program.path)
+        {
+            bail!(
+                "process {pid} runs {} already, and its marks would count: end it, or watch it by \
+                 --pid {pid}",
+                printable(&self.program.path.display().to_string())
+            );
+        }
+        self.places.iter().try_for_each(probes::check)
+    }
+
+    /// The target that the watch's case names.
+    pub fn target(&self) -> Target {
+        Target {
+            kernel: observe::name(&self.program.path),
+            machine: "host".to_owned(),
+            image: Some(self.program.path.clone()),
+        }
+    }
+
+    /// The names and values of the parameters of the watch's case.
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let mut settings = Vec::new();
+        if let Some(duration) = self.duration {
+            settings.push(("duration_s".to_owned(), duration.as_secs_f64().to_string()));
+        }
+        if let Subject::Process(_) = self.subject {
+            settings.push(("of".to_owned(), "process".to_owned()));
+        }
+        settings
+    }
+
+    /// The names of the series that may arise, and their kinds.
+    pub fn marks(&self) -> BTreeMap<&str, Kind> {
+        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
+    }
+
+    /// Takes in hits until the program ends, the time is over or `stop` becomes true.
+    fn watch(&self, probes: &mut Probes, stop: &AtomicBool) -> Result<Seen> {
+        let mut seen = Seen { pairing: Pairing::new(&self.marks), ..Seen::default() };
+        let end = self.duration.map(|duration| Instant::now() + duration);
+        let is_over = || stop.load(Relaxed) || end.is_some_and(|end| Instant::now() >= end);
+        match &self.subject {
+            Subject::Process(pid) => {
+                let folder = PathBuf::from(format!("/proc/{pid}"));
+                while folder.exists() && !is_over() && seen.has_room() {
+                    thread::sleep(PAUSE);
+                    seen.take(probes.take(false), Some(*pid));
+                }
+                seen.take(probes.take(true), Some(*pid));
+            }
+            Subject::Command(words) => {
+                let ends = AtomicBool::new(false);
+                thread::scope(|scope| {
+                    let program = scope.spawn(|| run(words, &ends));
+                    while !program.is_finished() {
+                        if is_over() || !seen.has_room() {
+                            ends.store(true, Relaxed);
+                        }
+                        thread::sleep(PAUSE);
+                        seen.take(probes.take(false), None);
+                    }
+                    seen.take(probes.take(true), None);
+                    match program.join() {
+                        // A program that is asked to end may end by the signal.
+                        Ok(Err(_)) if ends.load(Relaxed) => Ok(()),
+                        Ok(ended) => ended.or_else(|error| match seen.pairing.count() {
+                            0 => Err(error),
+                            _ => {
+                                seen.remarks.push(format!("{error:#}"));
+                                Ok(())
+                            }
+                        }),
+                        Err(_) => bail!("the program's thread panicked"),
+                    }
+                })?;
+            }
+        }
+        if !seen.has_room() {
+            seen.remarks
+                .push(format!("ended after {MOST_INTERVALS} intervals: mark fewer, or use -D"));
+        }
+        Ok(seen)
+    }
+}
+
+/// The hits of a watch.
+#[derive(Default)]
+struct Seen {
+    pairing: Pairing,
+    processes: BTreeSet<u32>,
+    first: Option<u64>,
+    remarks: Vec<String>,
+}
+
+impl Seen {
+    fn has_room(&self) -> bool {
+        self.pairing.count() < MOST_INTERVALS
+    }
+
+    /// Takes in hits of a process, or of all.
+    fn take(&mut self, hits: Vec<Hit>, process: Option<u32>) {
+        for hit in hits.into_iter().filter(|hit| process.is_none_or(|one| one == hit.process)) {
+            let first = *self.first.get_or_insert(hit.time);
+            self.processes.insert(hit.process);
+            let now = hit.time.saturating_sub(first);
+            // All places are marks.
+            let _ = self.pairing.hit(hit.place, hit.thread.into(), now, hit.argument);
+        }
+    }
+}
+
+/// Runs a command to its end; its output goes to this process' standard error.
+fn run(words: &[OsString], ends: &AtomicBool) -> Result<()> {
+    let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+    let shown = printable(&name.display().to_string());
+    let sink = &mut |bytes: &[u8]| {
+        // A program under watch goes on, whether its output is read or not.
+        let _ = io::stderr().write_all(bytes);
+        Ok::<(), child::Error>(())
+    };
+    let endless = child::Limit::ENDLESS;
+    Ok(child::run_to_an_end(Command::new(name).args(arguments), &shown, endless, ends, sink)?)
+}
+
+/// The program of a command that has marks, or else its first word's: a command may begin with
+/// another program, as `chrt -f 80 ./app`.
+fn of_command(words: &[OsString]) -> Result<Program> {
+    let found = |word: &OsString| in_path(word).and_then(|path| Program::read(&path).ok());
+    let has_marks = |program: &Program| program.image.marks().is_ok_and(|marks| !marks.is_empty());
+    if let Some(program) = words.iter().filter_map(found).find(has_marks) {
+        return Ok(program);
+    }
+    let Some(first) = words.first() else { bail!("name a program, as -- ./app, or --pid") };
+    let Some(path) = in_path(first) else {
+        bail!("there is no program `{}`", printable(&first.display().to_string()));
+    };
+    Program::read(&path)
+}
+
+/// The file of a program's name, as a shell finds it.
+fn in_path(word: &OsString) -> Option<PathBuf> {
+    let path = Path::new(word);
+    if path.components().count() > 1 {
+        return path.is_file().then(|| path.to_owned());
+    }
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file())
+}
+
+/// A process that executes this file.
+fn running(path: &Path) -> Option<u32> {
+    let own = fs::metadata(path).ok()?;
+    let is_it = |pid: &u32| {
+        fs::metadata(format!("/proc/{pid}/exe"))
+            .is_ok_and(|exe| (exe.dev(), exe.ino()) == (own.dev(), own.ino()))
+    };
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| *pid != process::id()).find(is_it)
+}
+
+/// The cost of a watch: begin and end of an interval with nothing between, in this process.
+fn control() -> Result<Vec<crate::stream::Interval>> {
+    let program = Program::read(Path::new("/proc/self/exe"))?;
+    let marks: Vec<Mark> = program.image.marks()?;
+    let marks: Vec<Mark> = marks.into_iter().filter(|mark| mark.name == "control").collect();
+    let places =
+        marks.iter().map(|mark| program.place(mark.address)).collect::<Result<Vec<_>>>()?;
+    let mut probes = Probes::open(&places)?;
+    (0..CONTROLS).for_each(|_| chronoscope_mark::control());
+    let mut seen = Seen { pairing: Pairing::new(&marks), ..Seen::default() };
+    seen.take(probes.take(true), Some(process::id()));
+    Ok(seen.pairing.finish().into_iter().flat_map(|series| series.intervals).collect())
+}
+
+impl Machine for Watched {
+    fn properties(&self) -> Properties {
+        Properties::default()
+    }
+
+    fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
+        let hash = format!("sha256 {}", self.program.image.sha256);
+        let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        let remark = "watched by uprobes, whose cost is part of each interval: see the control";
+        Ok(Provenance { identity, remark: remark.to_owned() })
+    }
+
+    fn run(
+        &self,
+        start: &Start<'_>,
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Recording> {
+        let mut stream = StreamBuilder::begin(&observe::name(&self.program.path), start.request)?;
+        let clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
+        stream.send(&Record::Clock(clock))?;
+        let control = control()?;
+        let mut probes = Probes::open(&self.places)?;
+        let seen = self.watch(&mut probes, start.stop)?;
+        let evidence =
+            |name, value, low, high| Record::Evidence(Evidence { name, value, low, high });
+        let processes = seen.processes.len();
+        let all = seen.pairing.finish();
+        let hits: u64 = all.iter().map(|series| series.hits).sum();
+        stream.send(&evidence("marks", hits as f64, 1.0, f64::INFINITY))?;
+        stream.send(&evidence("lost marks", probes.lost as f64, 0.0, 0.0))?;
+        for series in &all {
+            for line in marks::remarks(series) {
+                stream.send(&Record::Log(&line))?;
+            }
+            let unit = if series.is_time() { Unit::Ticks } else { Unit::Count };
+            if !series.intervals.is_empty() {
+                let head = Series { unit, ..Series::measured(&series.name) };
+                stream.series(head, samples(&series.intervals))?;
+            }
+        }
+        stream.series(Series::control("mark to mark"), samples(&control))?;
+        if processes > 1 {
+            let line = format!("{processes} processes of the program have set marks: all count");
+            stream.send(&Record::Log(&line))?;
+        }
+        for line in &seen.remarks {
+            stream.send(&Record::Log(line))?;
+        }
+        sink(&stream.end()?)?;
+        Ok(Recording::new())
+    }
+}

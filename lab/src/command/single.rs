@@ -1,0 +1,45 @@
+//! Measures a single case on a machine that the command has made, and stores and shows it as a run.
+
+use std::slice;
+
+use anyhow::Result;
+
+use super::session::Session;
+use crate::{cli, revision::REVISION};
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
+use chronoscope_engine::{case::Case, journal::Header, runner, runner::context};
+use chronoscope_machine::Machine;
+use chronoscope_report as report;
+use chronoscope_units::OneLine;
+
+/// Measures the case, and returns the exit status.
+///
+/// # Errors
+/// If the store or the output cannot be written.
+pub fn measure(
+    case: &Case,
+    machine: Box<dyn Machine + '_>,
+    output: &cli::Output,
+    keep: &cli::Keep,
+) -> Result<u8> {
+    report::check(output.output.as_deref())?;
+    if output.quiet {
+        console::be_quiet();
+    }
+    let stop = signals::watch()?;
+    let header = Header {
+        keep_samples: true,
+        ..Header::new(context::now(REVISION), vec![OneLine::new()], slice::from_ref(case))
+    };
+    let session = Session::open(keep, header, output.quiet)?;
+    let mut measured = session.measure(|_, progress, journal| {
+        Ok(runner::run_on_machine(case, machine, progress, stop, journal))
+    })?;
+    measured.store_and_write(output)?;
+    let run = measured.run()?;
+    if run.context.interrupted {
+        console::remark("interrupted: the figures are those until then");
+        return Ok(INTERRUPTED);
+    }
+    Ok(run.status().exit_code())
+}
