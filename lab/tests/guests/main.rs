@@ -7,5 +7,6 @@ mod timeline;
 
 mod arm64;
 mod binder;
+mod culprits;
 mod trace_targets;
 mod vm;

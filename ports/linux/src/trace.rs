@@ -24,7 +24,7 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const NAME: &str = "chronoscope-";
 
 /// The recorded events, as far as this kernel has them.
-const EVENTS: [&str; 26] = [
+const EVENTS: [&str; 30] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
     "sched/sched_wakeup_new",
@@ -45,6 +45,11 @@ const EVENTS: [&str; 26] = [
     "irq_vectors/irq_work_entry",
     "irq_vectors/irq_work_exit",
     "nmi/nmi_handler",
+    // The functions of timers, and of work.
+    "timer/hrtimer_expire_entry",
+    "timer/hrtimer_expire_exit",
+    "workqueue/workqueue_execute_start",
+    "workqueue/workqueue_execute_end",
     // Only while one of the tracers of `TRACERS` is active.
     "osnoise/nmi_noise",
     "osnoise/irq_noise",
@@ -64,6 +69,10 @@ const TRACERS: [(&str, &str); 3] =
 /// The options of osnoise, of the whole system; since Linux 6.2. Without its threads, which watch
 /// processors as the experiment does, the tracer measures what disturbs any task.
 const OSNOISE_OPTIONS: &str = "osnoise/options";
+
+/// The latency of its thread, in µs, from which timerlat prints what its interrupt has interrupted; of
+/// the whole system.
+const STACK_FROM: (&str, &str) = ("osnoise/print_stack", "25");
 
 /// The size of each processor's buffer in KiB: about its last twenty thousand events.
 const BUFFER: &str = "1024";
@@ -85,6 +94,8 @@ pub struct Trace {
     tracer: Option<&'static str>,
     /// `true` if this case has switched off osnoise's threads.
     has_quieted: bool,
+    /// The setting of timerlat's stacks before this case.
+    stack_from: Option<String>,
     /// `true` if the trace's clock is the clock of the marks.
     has_our_clock: bool,
     /// The start of each series' first sample, as comment lines.
@@ -119,6 +130,7 @@ impl Trace {
             instance,
             tracer: None,
             has_quieted: false,
+            stack_from: None,
             has_our_clock: false,
             starts,
             until_miss,
@@ -158,6 +170,11 @@ impl Trace {
             if !is_quiet && !self.has_quieted {
                 return;
             }
+        }
+        if tracer == "timerlat" {
+            let (file, from) = (self.root.join(STACK_FROM.0), STACK_FROM.1);
+            let before = fs::read_to_string(&file).ok();
+            self.stack_from = before.filter(|_| fs::write(file, from).is_ok());
         }
         if self.write("current_tracer", tracer).is_ok() {
             self.tracer = Some(tracer);
@@ -227,6 +244,9 @@ impl Trace {
         if self.has_quieted {
             // The write cannot fail: the same file was written at the start.
             let _ = fs::write(self.root.join(OSNOISE_OPTIONS), "OSNOISE_WORKLOAD");
+        }
+        if let Some(before) = &self.stack_from {
+            let _ = fs::write(self.root.join(STACK_FROM.0), before);
         }
     }
 

@@ -153,7 +153,8 @@ impl<'a> Noises<'a> {
         let class = |occupant: &Occupant<'_>| match occupant {
             Occupant::Interrupt(_) => Class::Interrupts,
             Occupant::SoftInterrupt(_) => Class::SoftInterrupts,
-            Occupant::Task(_) => Class::Tasks,
+            // An interrupt or a task that counts covers the function that it has called.
+            Occupant::Task(_) | Occupant::Function(_) => Class::Tasks,
         };
         let pieces = self.ran.within((from, to)).filter(|piece| class(&piece.occupant) <= last);
         let own = self.ran.others_of_own(task, (from, to)).filter(|_| last == Class::Tasks);

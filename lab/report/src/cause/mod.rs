@@ -7,6 +7,7 @@ mod noise;
 pub mod parts;
 pub mod schedule;
 mod split;
+mod stack;
 mod timerlat;
 mod window;
 
@@ -24,6 +25,7 @@ pub fn sentences(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
             timerlat::sentence(case, series, repetition),
             noise::sentence(case, series, repetition),
             schedule::sentence(case, series, repetition),
+            stack::sentence(case, series, repetition),
             board::sentence(case, series, repetition),
         ]
     };

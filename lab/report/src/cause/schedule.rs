@@ -41,14 +41,21 @@ pub fn sentence(
     let name = |(occupant, took): &(Occupant, Took)| {
         format!("{} ({})", occupant.name(), show((took.ns / ns).round(), series.unit.name()))
     };
-    let mut names: Vec<String> = longer.iter().take(NAMED).map(name).collect();
-    if longer.len() > NAMED {
-        names.push(format!("{} more", longer.len() - NAMED));
+    let (functions, others): (Vec<_>, Vec<_>) =
+        longer.iter().partition(|(occupant, _)| matches!(occupant, Occupant::Function(_)));
+    let mut names: Vec<String> = others.iter().copied().take(NAMED).map(name).collect();
+    if others.len() > NAMED {
+        names.push(format!("{} more", others.len() - NAMED));
     }
     let names = names.join(", ");
+    // A function is a part of what called it, and named if it is the greater part.
+    let first = others.first().map_or(0.0, |(_, took)| took.ns);
+    let greatest = functions.first().filter(|(_, took)| 2.0 * took.ns > first);
+    let greatest = greatest.map(|function| format!(", in {}", name(function)));
     (!names.is_empty()).then(|| {
         format!(
-            "While the worst was taken, processor {cpu} ran {names}: longer than in a mean sample."
+            "While the worst was taken, processor {cpu} ran {names}{}: longer than in a mean sample.",
+            greatest.unwrap_or_default()
         )
     })
 }
@@ -149,6 +156,8 @@ pub(super) enum Occupant<'a> {
     Task(&'a str),
     Interrupt(&'a str),
     SoftInterrupt(&'a str),
+    /// A function that an interrupt or a task has called.
+    Function(&'a str),
 }
 
 impl Occupant<'_> {
@@ -157,9 +166,14 @@ impl Occupant<'_> {
             Self::Task(name) => printable(name),
             Self::Interrupt(name) => format!("the interrupt {}", printable(name)),
             Self::SoftInterrupt(name) => format!("the soft interrupt {}", printable(name)),
+            Self::Function(name) => format!("the function {}", printable(name)),
         }
     }
 }
+
+/// The places of functions among the kinds of pieces.
+const TIMER: usize = 3;
+const WORK: usize = 4;
 
 /// A stretch in which something ran, in ns.
 pub(super) struct Piece<'a> {
@@ -171,12 +185,13 @@ pub(super) struct Piece<'a> {
 /// The tasks and interrupts that ran on a processor, except the case's own tasks and idling.
 #[derive(Default)]
 pub(super) struct Ran<'a> {
-    /// The pieces of tasks, interrupts and soft interrupts; pieces of one kind do not overlap.
-    pieces: [Vec<Piece<'a>>; 3],
+    /// The pieces of tasks, interrupts, soft interrupts, functions of timers, and functions of work;
+    /// pieces of one kind do not overlap.
+    pieces: [Vec<Piece<'a>>; 5],
     /// The stretches of the case's own tasks, each with the task's number.
     own: Vec<(u32, Span)>,
     /// For each kind, the open piece and its start.
-    open: [Option<(Occupant<'a>, u64)>; 3],
+    open: [Option<(Occupant<'a>, u64)>; 5],
     /// The number of the running task.
     id: Option<u32>,
     /// The numbers of the tasks of `pieces`.
@@ -210,18 +225,22 @@ impl<'a> Ran<'a> {
 
     fn take(&mut self, event: &line::Event<'a>) {
         let (_, before) = *self.known.get_or_insert((event.at, event.at));
+        // A task's noise is printed at the switch from it, behind that event and in the task's name.
+        let is_of_the_running = !matches!(event.kind, line::EventKind::Noise { .. });
         // The record sometimes lacks the event of a switch to another task.
-        if self.is_lost || self.id.is_some_and(|id| id != event.task.id) {
+        let is_another = is_of_the_running && self.id.is_some_and(|id| id != event.task.id);
+        if self.is_lost || is_another {
             self.gaps.push((before, event.at));
-            (self.is_lost, self.id, self.open) = (false, None, [None; 3]);
+            (self.is_lost, self.id, self.open) = (false, None, [None; 5]);
         }
         self.known = self.known.map(|(first, last)| (first, last.max(event.at)));
-        if self.id.is_none() {
+        if self.id.is_none() && is_of_the_running {
             self.run(event.task);
         }
         match event.kind {
             line::EventKind::Switch { after, .. } => {
                 self.end(0);
+                self.end(WORK);
                 self.run(after);
             }
             line::EventKind::Enter { name, is_soft: false } => {
@@ -231,6 +250,10 @@ impl<'a> Ran<'a> {
                 self.begin(2, Occupant::SoftInterrupt(name))
             }
             line::EventKind::Leave { is_soft } => self.end(1 + usize::from(is_soft)),
+            line::EventKind::Call { function, is_work } => {
+                self.begin(if is_work { WORK } else { TIMER }, Occupant::Function(function));
+            }
+            line::EventKind::Return { is_work } => self.end(if is_work { WORK } else { TIMER }),
             _ => {}
         }
     }
@@ -334,6 +357,17 @@ pub mod tests {
             "While the worst was taken, processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean \
              sample."
         );
+    }
+
+    /// As in a trace of PREEMPT_RT: osnoise prints the noise of the task that was left.
+    #[test]
+    fn a_task_s_noise_behind_its_switch_hides_nothing() {
+        let switch = RECORD.find("5.000240: sched_switch").unwrap();
+        let (before, after) = RECORD.split_at(switch + RECORD[switch..].find('\n').unwrap());
+        let noise = "\n     kworker/1:2-9  [001] d..2. 5.000241: thread_noise: kworker/1:2:9 start \
+                     5.000220000 duration 14000 ns";
+        let record = format!("{before}{noise}{after}");
+        assert_eq!(sentence_on(&case(&record)), sentence_on(&case(RECORD)));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub enum Line<'a> {
         cpu: u32,
         events: u64,
     },
+    /// A function of a stack, without its module.
+    Caller(&'a str),
     /// The first line of a trace.
     Start,
     /// A comment, or an event that is not shown.
@@ -65,12 +67,18 @@ pub enum EventKind<'a> {
     Enter { name: &'a str, is_soft: bool },
     /// The latest handler of this kind on this processor ends.
     Leave { is_soft: bool },
+    /// A function that the kernel calls back begins: a timer's, or a piece of work of its threads.
+    Call { function: &'a str, is_work: bool },
+    /// The latest function of this kind on this processor returns.
+    Return { is_work: bool },
     /// A disturbance has ended, whose net length the kernel has measured itself: without the
     /// disturbances that interrupted it. `task` is the number of the task, or of the interrupt.
     Noise { kind: Kind, task: u32, ns: u64 },
     /// A sample of the kernel's tracer timerlat: from the due time of its own timer to the timer's
     /// interrupt, or to the tracer's own thread.
     Latency { is_thread: bool, ns: u64 },
+    /// A stack follows, a [`Line::Caller`] for each of its functions, the innermost first.
+    Stack,
 }
 
 /// The kind of a disturbance.
@@ -89,6 +97,9 @@ pub fn read(line: &str) -> Line<'_> {
     }
     if line.is_empty() || line.starts_with('#') {
         return Line::Nothing;
+    }
+    if let Some(function) = line.trim_start().strip_prefix("=> ") {
+        return function.split_ascii_whitespace().next().map_or(Line::Malformed, Line::Caller);
     }
     if let Some(lost) = lost(line) {
         return lost;
@@ -128,7 +139,8 @@ fn event<'a>(before: &'a str, after: &'a str) -> Option<Line<'a>> {
     let at = nanoseconds(time)?;
     let task = running(before)?;
     let in_handler = flags.chars().any(|flag| matches!(flag, 'h' | 'H' | 's' | 'z' | 'Z'));
-    if let Some(kind) = latency(rest) {
+    let stack = (rest == "<stack trace>").then_some(EventKind::Stack);
+    if let Some(kind) = stack.or_else(|| latency(rest)) {
         return Some(Line::Event(Event { task, cpu, in_handler, at, kind }));
     }
     let (name, fields) = rest.split_once(':')?;
@@ -227,6 +239,14 @@ fn event_kind<'a>(name: &'a str, fields: &'a str) -> Option<EventKind<'a>> {
         | "call_function_exit"
         | "call_function_single_exit" => EventKind::Leave { is_soft: false },
         "softirq_exit" => EventKind::Leave { is_soft: true },
+        "hrtimer_expire_entry" => {
+            EventKind::Call { function: field(fields, "function=")?, is_work: false }
+        }
+        "workqueue_execute_start" => {
+            EventKind::Call { function: after(fields, ": function ")?, is_work: true }
+        }
+        "hrtimer_expire_exit" => EventKind::Return { is_work: false },
+        "workqueue_execute_end" => EventKind::Return { is_work: true },
         "irq_noise" => noise(Kind::Interrupt, fields)?,
         "softirq_noise" => noise(Kind::SoftInterrupt, fields)?,
         "thread_noise" => noise(Kind::Task, fields)?,
@@ -303,6 +323,18 @@ mod tests {
             Line::Event(event) => event.kind,
             other => panic!("{other:?}"),
         };
+        let call = |function, is_work| EventKind::Call { function, is_work };
+        assert_eq!(
+            kind("hrtimer_expire_entry: hrtimer=00000000d2 function=tick_sched_timer now=12"),
+            call("tick_sched_timer", false)
+        );
+        assert_eq!(
+            kind("workqueue_execute_start: work struct 00000000a9: function vmstat_update"),
+            call("vmstat_update", true)
+        );
+        let returned =
+            kind("workqueue_execute_end: work struct 00000000a9: function vmstat_update");
+        assert_eq!(returned, EventKind::Return { is_work: true });
         let noise = |kind, task, ns| EventKind::Noise { kind, task, ns };
         assert_eq!(
             kind("irq_noise: local_timer:236 start 54.123444000 duration 1111 ns"),

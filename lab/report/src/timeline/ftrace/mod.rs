@@ -83,7 +83,7 @@ impl Picture<'_, '_> {
                 self.lose_all();
                 self.schedule.restart();
             }
-            Line::Nothing => {}
+            Line::Nothing | Line::Caller(_) => {}
             Line::Malformed => self.skipped += 1,
         }
     }
@@ -120,8 +120,11 @@ impl Picture<'_, '_> {
             // The timeline shows no handlers.
             EventKind::Enter { .. }
             | EventKind::Leave { .. }
+            | EventKind::Call { .. }
+            | EventKind::Return { .. }
             | EventKind::Noise { .. }
-            | EventKind::Latency { .. } => {}
+            | EventKind::Latency { .. }
+            | EventKind::Stack => {}
             EventKind::Mark(text) => {
                 let here = self.here(event);
                 self.schedule.mark(here, text);
