@@ -48,6 +48,9 @@ use chronoscope_run::names::HOST;
 /// The parameter of a soak: its length in seconds. See [`Properties::offers_soaks`].
 pub const SOAK: &str = "soak_s";
 
+/// The parameter of a case of `period` on Linux that ends at the first start later than this, in µs.
+pub const BREAK: &str = "break_us";
+
 /// The provenance of a machine's figures.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {

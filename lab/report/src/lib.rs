@@ -15,6 +15,7 @@ pub mod comparison;
 mod comparison_text;
 pub mod csv;
 mod csv_long;
+pub mod cyclictest;
 mod error;
 mod file;
 pub mod format;

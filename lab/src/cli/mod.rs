@@ -15,15 +15,18 @@ use chronoscope_report::{
 };
 use chronoscope_run as run;
 use chronoscope_store::{self as store, Place};
+use chronoscope_units as units;
 
 mod baseline;
 mod capture;
+mod cyclictest;
 mod help;
 mod observe;
 mod watch;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
 pub use capture::{Capture, Phase};
+pub use cyclictest::Cyclictest;
 pub use observe::Observe;
 pub use watch::Watch;
 
@@ -125,6 +128,9 @@ pub enum Command {
     BinderLatency(Latency),
     /// Measure the same calls through hwbinder, as libhwbinder_latency does.
     HwbinderLatency(Latency),
+    /// The experiment period with cyclictest's whole command line and output.
+    #[command(after_help = cyclictest::HELP)]
+    Cyclictest(Cyclictest),
     /// List the cached kernels and virtual machines. All of them can be made again.
     Cache(Cache),
     /// Ends the child processes and removes the folders of a lab that was killed; started by the
@@ -194,26 +200,26 @@ pub struct Run {
     #[arg(long, value_name = "NAME=VALUE[,…]", help_heading = WHAT)]
     pub set: Vec<String>,
     /// Real-time priority (1 to 91).
-    #[arg(short = 'p', value_name = "PRIO", value_parser = whole, help_heading = HOW)]
+    #[arg(short = 'p', long, value_name = "PRIO", value_parser = whole, help_heading = HOW)]
     pub priority: Option<u64>,
     /// Interval of periodic experiments, in µs.
-    #[arg(short = 'i', value_name = "US", value_parser = whole, help_heading = HOW)]
+    #[arg(short = 'i', long, value_name = "US", value_parser = whole, help_heading = HOW)]
     pub interval: Option<u64>,
     /// Samples per case, over all repetitions.
-    #[arg(short = 'l', value_name = "LOOPS", value_parser = one_or_more, help_heading = HOW)]
+    #[arg(short = 'l', long, value_name = "LOOPS", value_parser = one_or_more, help_heading = HOW)]
     pub loops: Option<u64>,
     /// Run each case for at least this time: a number and s, m, h or d. `period` on linux@host runs
     /// without a break, and counts every due time.
-    #[arg(short = 'D', value_name = "TIME", help_heading = HOW)]
+    #[arg(short = 'D', long, value_name = "TIME", help_heading = HOW)]
     pub duration: Option<String>,
     /// Lock memory (the default; --set mlock=no turns it off).
-    #[arg(short = 'm', help_heading = HOW)]
+    #[arg(short = 'm', long = "mlockall", help_heading = HOW)]
     pub mlock: bool,
     /// The processors to run on: one, several as 0+2, 0-3 or all, or free.
-    #[arg(short = 'a', value_name = "CPU", help_heading = HOW)]
+    #[arg(short = 'a', long, value_name = "CPU", help_heading = HOW)]
     pub affinity: Option<String>,
     /// The number of tasks.
-    #[arg(short = 't', value_name = "TASKS", value_parser = whole, help_heading = HOW)]
+    #[arg(short = 't', long = "threads", value_name = "TASKS", value_parser = whole, help_heading = HOW)]
     pub tasks: Option<u64>,
     /// Deadline in µs: samples above it are misses.
     #[arg(short = 'b', value_name = "US", value_parser = one_or_more, help_heading = HOW)]
@@ -774,10 +780,14 @@ pub fn parse() -> Result<Cli> {
             }
         }
     }
-    for argument in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
-        check_cluster(argument)?;
-    }
     let word = arguments.get(1).map(|word| word.display().to_string()).unwrap_or_default();
+    // What follows `--` is the command line of another program, and cyclictest has clusters.
+    let own = arguments.iter().skip(1).take_while(|argument| *argument != "--");
+    let own: Vec<&str> = own.filter_map(|argument| argument.to_str()).collect();
+    if word != "cyclictest" {
+        check_histogram(&own)?;
+        own.iter().try_for_each(|argument| check_cluster(argument))?;
+    }
     Cli::try_parse_from(arguments).map_err(|error| {
         if !error.use_stderr() {
             // Help and version are no errors.
@@ -791,6 +801,9 @@ pub fn parse() -> Result<Cli> {
         match error.kind() {
             ErrorKind::InvalidSubcommand => anyhow!("{}", unknown_command(&what, &word)),
             ErrorKind::UnknownArgument => match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(flag)) if word == "run" && is_of_cyclictest(flag) => {
+                    anyhow!("{}", of_cyclictest(flag))
+                }
                 Some(ContextValue::String(flag)) => anyhow!("{}", dropped(flag).unwrap_or(&what)),
                 _ => anyhow!("{what}"),
             },
@@ -831,6 +844,61 @@ fn unknown_command(complaint: &str, word: &str) -> String {
         return complaint.to_owned();
     };
     format!("`{word}` is {kind}: `chronoscope run {word}` runs it")
+}
+
+/// Flags of cyclictest that `run` does not have.
+const OF_CYCLICTEST: [&str; 26] = [
+    "-A",
+    "--aligned",
+    "--breaktrace",
+    "-d",
+    "--distance",
+    "-H",
+    "--histfile",
+    "--histofall",
+    "--histogram",
+    "--json",
+    "--latency",
+    "-M",
+    "-N",
+    "-n",
+    "--nsecs",
+    "--policy",
+    "-R",
+    "-r",
+    "-S",
+    "--secaligned",
+    "--smp",
+    "-s",
+    "--tracemark",
+    "-u",
+    "-v",
+    "-x",
+];
+
+fn is_of_cyclictest(flag: &str) -> bool {
+    let name = flag.split('=').next().unwrap_or_default();
+    OF_CYCLICTEST.contains(&name)
+}
+
+fn of_cyclictest(flag: &str) -> String {
+    format!(
+        "`run` has no `{}`: `chronoscope cyclictest` takes cyclictest's whole command line",
+        units::printable(flag)
+    )
+}
+
+/// Rejects cyclictest's `-h400`, which would ask for help.
+fn check_histogram(arguments: &[&str]) -> Result<()> {
+    let is_number = |text: &str| text.parse::<u64>().is_ok();
+    let pairs = arguments.iter().zip(arguments.iter().skip(1).chain([&""]));
+    for (argument, next) in pairs {
+        let of_flag = argument.strip_prefix("-h").is_some_and(is_number);
+        if of_flag || (*argument == "-h" && is_number(next)) {
+            bail!("{}", of_cyclictest("-h"));
+        }
+    }
+    Ok(())
 }
 
 /// Rejects clusters of short flags: cyclictest's users mean three flags by `-smp`, while the parser

@@ -6,6 +6,7 @@ mod cache;
 mod capture;
 mod cases;
 mod compare;
+mod cyclictest;
 mod demo;
 mod doctor;
 mod explain;
@@ -68,6 +69,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::List(list) => list::execute(&list),
         Command::Observe(observe) => observe::execute(&observe),
         Command::Watch(watch) => watch::execute(&watch),
+        Command::Cyclictest(cyclictest) => cyclictest::execute(&cyclictest),
         Command::Merge(merge) => merge::execute(&merge),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),

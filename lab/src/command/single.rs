@@ -4,7 +4,7 @@ use std::slice;
 
 use anyhow::Result;
 
-use super::session::Session;
+use super::session::{Measured, Session};
 use crate::{cli, revision::REVISION};
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
 use chronoscope_engine::{case::Case, journal::Header, runner, runner::context};
@@ -12,7 +12,8 @@ use chronoscope_machine::Machine;
 use chronoscope_report as report;
 use chronoscope_units::OneLine;
 
-/// Measures the case, and returns the exit status.
+/// Measures the case, keeps all samples, and writes the run as the command line asks. Returns the exit
+/// status.
 ///
 /// # Errors
 /// If the store or the output cannot be written.
@@ -23,18 +24,7 @@ pub fn measure(
     keep: &cli::Keep,
 ) -> Result<u8> {
     report::check(output.output.as_deref())?;
-    if output.quiet {
-        console::be_quiet();
-    }
-    let stop = signals::watch()?;
-    let header = Header {
-        keep_samples: true,
-        ..Header::new(context::now(REVISION), vec![OneLine::new()], slice::from_ref(case))
-    };
-    let session = Session::open(keep, header, output.quiet)?;
-    let mut measured = session.measure(|_, progress, journal| {
-        Ok(runner::run_on_machine(case, machine, progress, stop, journal))
-    })?;
+    let mut measured = run(case, machine, keep, output.quiet)?;
     measured.store_and_write(output)?;
     let run = measured.run()?;
     if run.context.interrupted {
@@ -42,4 +32,28 @@ pub fn measure(
         return Ok(INTERRUPTED);
     }
     Ok(run.status().exit_code())
+}
+
+/// Measures the case, and keeps all samples.
+///
+/// # Errors
+/// If the store cannot be written.
+pub fn run(
+    case: &Case,
+    machine: Box<dyn Machine + '_>,
+    keep: &cli::Keep,
+    quiet: bool,
+) -> Result<Measured> {
+    if quiet {
+        console::be_quiet();
+    }
+    let stop = signals::watch()?;
+    let header = Header {
+        keep_samples: true,
+        ..Header::new(context::now(REVISION), vec![OneLine::new()], slice::from_ref(case))
+    };
+    let session = Session::open(keep, header, quiet)?;
+    session.measure(|_, progress, journal| {
+        Ok(runner::run_on_machine(case, machine, progress, stop, journal))
+    })
 }

@@ -6,6 +6,7 @@ mod common;
 mod victim;
 
 mod commands;
+mod cyclictest;
 mod doctor;
 mod interrupts;
 mod noise;

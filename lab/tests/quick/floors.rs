@@ -47,6 +47,7 @@ const REPORT: House = House {
             "capture_files",
             "cause",
             "csv_long",
+            "cyclictest",
             "google_benchmark_console",
             "history",
             "json",

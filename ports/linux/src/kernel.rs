@@ -71,7 +71,10 @@ impl Linux {
         settings.requirements.check(&settings.processors)?;
         settings.apply()?;
         Ok(Self {
-            trace: settings.trace.then(|| Trace::new(request.spec().name)).transpose()?,
+            trace: settings
+                .trace
+                .then(|| Trace::new(request.spec().name, settings.break_us.is_some()))
+                .transpose()?,
             settings,
             primitive,
             standard_error: StandardError::open(),

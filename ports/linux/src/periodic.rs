@@ -1,5 +1,5 @@
 //! The experiment `period` where the suite's own form does not suit: a soak, which lasts for hours,
-//! and one task on each of several processors.
+//! one task on each of several processors, and a case that ends at the first late start.
 //!
 //! Start, end, sample and evidence are as in the suite's module `period`. Each task stores its
 //! wake-ups in one of two buffers. The director, in the ordinary class, asks for the buffer several
@@ -33,7 +33,7 @@ use chronoscope_suite::{
 
 use crate::{
     coroutine::Coroutine, kernel::Linux, output::mark_live, process::Process,
-    processors::Processors, semaphore::Semaphore, thread::Thread,
+    processors::Processors, semaphore::Semaphore, thread::Thread, trace::Trace,
 };
 
 /// The number of wake-ups in a buffer. A task that finds both buffers full loses due times, which
@@ -52,13 +52,16 @@ const MOST_TASKS: usize = 60;
 /// Becomes true when the case shall end early and keep its samples.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Runs `period`: the suite's, or this module's for a soak or several processors.
+/// Runs `period`: the suite's, or this module's for a soak, several processors, or an end at a late
+/// start.
 ///
 /// # Errors
 /// [`Refusal`] from the kernel or the arena, or for parameters that exclude each other.
 pub async fn period(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     let settings = &trial.kernel.settings;
-    let is_own = settings.soak_s.is_some() || settings.processors.several().is_some();
+    let is_own = settings.soak_s.is_some()
+        || settings.break_us.is_some()
+        || settings.processors.several().is_some();
     match (trial.request.tasks(), is_own) {
         ("process", false) => period::run::<Process>(trial).await,
         ("coroutine", false) => period::run::<Coroutine>(trial).await,
@@ -79,6 +82,8 @@ struct Period {
     tasks: &'static [Member],
     due_already: DueAlready<Linux>,
     done: &'static Semaphore,
+    /// A start that is later ends the case, in ticks.
+    latest: u64,
     /// The tasks are to end before they have answered all their due times.
     stop: AtomicBool,
 }
@@ -271,6 +276,7 @@ async fn run<T: Tasks<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(
         tasks: arena.fill(count, member)?,
         due_already: DueAlready::new(trial)?,
         done: trial.semaphore(0)?,
+        latest: kernel.settings.break_us.map_or(u64::MAX, |late| trial.ticks(late)),
         stop: AtomicBool::new(false),
     })?;
     if kernel.settings.soak_s.is_some() {
@@ -299,7 +305,9 @@ async fn run<T: Tasks<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(
         if have_ended {
             break;
         }
-        all.stop.store(STOP.load(Relaxed), Relaxed);
+        if STOP.load(Relaxed) {
+            all.stop.store(true, Relaxed);
+        }
         all.tasks.iter().for_each(|task| task.buffers.is_wanted.store(true, Relaxed));
     }
     mark_live(false);
@@ -355,6 +363,10 @@ async fn riser<T: Tasks<Kernel = Linux>>(all: &'static Period, number: usize) {
         let late = last.saturating_sub(due);
         // This due time, and all that have passed since.
         let passed = (late / me.interval + 1).min(me.due_times - answered).min(u32::MAX.into());
+        if late > all.latest {
+            all.stop.store(true, Relaxed);
+            kernel.trace.iter().for_each(Trace::miss);
+        }
         filling.push(late, passed as u32);
         answered += passed;
         due += passed * me.interval;
@@ -419,7 +431,9 @@ pub fn arena_bytes(request: &Request<'_>) -> usize {
     let processors = request.given("cpu").and_then(|cpu| Processors::parse(cpu).ok());
     let tasks = match processors.and_then(|processors| processors.several()) {
         Some(several) => several.count(),
-        None if request.given("soak_s").is_some() => request.count("tasks"),
+        None if ["soak_s", "break_us"].iter().any(|name| request.given(name).is_some()) => {
+            request.count("tasks")
+        }
         None => 0,
     };
     tasks * BUFFERS

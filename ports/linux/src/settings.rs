@@ -31,6 +31,8 @@ pub struct Settings {
     pub processors: Processors,
     /// The length of a soak in seconds; `None` for a case of a fixed number of loops.
     pub soak_s: Option<u64>,
+    /// `period` ends at the first start that is later than this, in microseconds.
+    pub break_us: Option<u64>,
     /// The timer slack of SCHED_OTHER tasks in ns; `None` for the system's default, usually 50 µs.
     pub slack_ns: Option<u64>,
     /// The time of an instruction on an emulator, in ns; `None` for real time.
@@ -66,6 +68,7 @@ impl Default for Settings {
             base: 80,
             processors: Processors::Free,
             soak_s: None,
+            break_us: None,
             slack_ns: None,
             instruction_ns: None,
             lock_memory: true,
@@ -106,6 +109,10 @@ impl Settings {
                     settings.soak_s = Some(time.ok_or(invalid("soak_s is up to a year"))?);
                     // The director of a soak returns to these.
                     Processors::usable();
+                }
+                ("break_us", _) if request.spec().name == "period" => {
+                    let late = value.parse().ok().filter(|late| *late > 0);
+                    settings.break_us = Some(late.ok_or(invalid("break_us is a number from 1"))?);
                 }
                 ("slack_ns", "0") => settings.slack_ns = None,
                 ("slack_ns", _) => {

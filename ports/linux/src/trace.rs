@@ -107,12 +107,12 @@ pub struct Trace {
 
 impl Trace {
     /// Creates an empty trace for a case of an experiment. It records from [`start`](Self::start) to
-    /// [`report`](Self::report); for `latency`, to [`miss`](Self::miss), and it is discarded without
-    /// a miss.
+    /// [`report`](Self::report); for `latency`, and where the case `breaks`, to
+    /// [`miss`](Self::miss), and it is discarded without a miss.
     ///
     /// # Errors
     /// [`Reason::NotPermitted`] when there is no tracefs for this user.
-    pub fn new(experiment: &str) -> Result<Self, Refusal> {
+    pub fn new(experiment: &str, breaks: bool) -> Result<Self, Refusal> {
         let refused = |code| {
             let mend =
                 "run as root, where tracefs is mounted: mount -t tracefs none /sys/kernel/tracing";
@@ -124,7 +124,7 @@ impl Trace {
         remove_left(&instances);
         let instance = instances.join(format!("{NAME}{}", process::id()));
         let (starts, missed) = (Mutex::default(), AtomicBool::new(false));
-        let until_miss = experiment == "latency";
+        let until_miss = experiment == "latency" || breaks;
         let mut trace = Self {
             root,
             instance,

@@ -12,7 +12,7 @@ use chronoscope_suite::{
 };
 
 pub use self::{analyser::Analyser, vary::Vary};
-use chronoscope_machine::{Description, Machines, Request, SOAK};
+use chronoscope_machine::{BREAK, Description, Machines, Request, SOAK};
 use chronoscope_run::{Label, Limit, Published, Target, compared::StatisticChoice};
 use chronoscope_units::{words::hint, words::nearest};
 
@@ -79,6 +79,22 @@ impl Case {
             (self.duration, self.repeat) = (None, repeat);
             self.vary = self.vary.within(repeat);
         }
+        Ok(self)
+    }
+
+    /// Ends the case at the first start that is later than `us`, if it is one of `period` on Linux,
+    /// with the trace of just then where it has one.
+    ///
+    /// # Errors
+    /// The experiment or the target does not offer that.
+    pub fn breaking(mut self, machines: &Machines, us: u64) -> Result<Self> {
+        let known = machines.describe(&self.target)?.parameters;
+        let is_linux = known.iter().any(|(parameter, _)| parameter.name == "trace");
+        if self.spec.name != experiments::period::SPEC.name || !is_linux {
+            bail!("only `period` on Linux ends at a late start, and not `{}`", self.spec.name);
+        }
+        self.parameters.push((BREAK.to_owned(), us.to_string()));
+        self.asked.push(BREAK.to_owned());
         Ok(self)
     }
 

@@ -359,7 +359,7 @@ pub mod tests {
         );
     }
 
-    /// As in a trace of PREEMPT_RT: osnoise prints the noise of the task that was left.
+    /// On PREEMPT_RT osnoise prints the noise of the task that was left.
     #[test]
     fn a_task_s_noise_behind_its_switch_hides_nothing() {
         let switch = RECORD.find("5.000240: sched_switch").unwrap();

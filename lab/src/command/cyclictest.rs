@@ -1,0 +1,254 @@
+//! `chronoscope cyclictest`: the experiment `period` by the command line of rt-tests' cyclictest, with
+//! its output; the run is kept like any other.
+
+use std::{
+    env,
+    fs::{self, File, OpenOptions},
+    io::Write as _,
+    path::Path,
+    thread,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{run, single};
+use crate::{cli, revision::REVISION};
+use chronoscope_base::{console, signals::INTERRUPTED};
+use chronoscope_engine::{
+    case::{self, Case, Plan, Settings},
+    runner::context,
+};
+use chronoscope_machine::Machines;
+use chronoscope_report::cyclictest::{self as output, Format};
+use chronoscope_run::{CaseResult, Status, names::HOST};
+use chronoscope_units::printable;
+
+/// The most starts of a thread whose samples are kept one by one; more are a soak.
+const KEPT: u64 = 1_000_000;
+
+/// The highest priority of a measured thread.
+const HIGHEST: u64 = 91;
+
+/// The file that holds processors out of deep sleep while it is open.
+const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
+
+pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
+    if let Some((option, why)) = arguments.refused.reason() {
+        bail!("cyclictest's `{option}` is not offered: {why}");
+    }
+    if arguments.clock != 0 {
+        bail!("`-c {}`: CLOCK_MONOTONIC (0) alone is measured", arguments.clock);
+    }
+    let asked = Asked::new(arguments)?;
+    let machines = Machines::default();
+    let case = asked.case(&machines, arguments)?;
+    for file in [&arguments.json, &arguments.histfile].into_iter().flatten() {
+        File::create(file).with_context(|| format!("cannot write {}", shown(file)))?;
+    }
+    let awake = if arguments.default_system { None } else { keep_awake(arguments.latency)? };
+    if awake.is_some() {
+        console::print(&format!("# {DMA_LATENCY} set to {}us\n", arguments.latency))?;
+    }
+    let machine = machines.open(&case.target)?;
+    let mut measured = single::run(&case, machine, &arguments.keep, arguments.quiet)?;
+    drop(awake);
+    let stored = measured.store();
+    let run = measured.run()?;
+    let result = run.cases.first().context("a run has its case")?;
+    refuse(result)?;
+    let format = asked.format(arguments);
+    if arguments.resolution {
+        console::print(&resolution(result))?;
+    }
+    if arguments.verbose {
+        console::print(&output::verbose(result, &format))?;
+    }
+    match (&arguments.histfile, format.histogram) {
+        (Some(file), Some(_)) => write(file, &output::histogram(result, &format))?,
+        (None, Some(_)) => console::print(&output::histogram(result, &format))?,
+        (_, None) => {}
+    }
+    console::print(&output::text(result, &format))?;
+    if let Some(file) = &arguments.json {
+        let words: Vec<String> =
+            env::args_os().skip(1).map(|word| word.display().to_string()).collect();
+        let end = context::now(REVISION).date;
+        let json = output::json(run, result, &format, &words.join(" "), &end);
+        write(file, &format!("{}\n", serde_json::to_string_pretty(&json)?))?;
+    }
+    stored?;
+    Ok(if run.context.interrupted { INTERRUPTED } else { 0 })
+}
+
+/// The threads that a command line asks for.
+struct Asked {
+    count: u64,
+    /// The value of the parameter `cpu`.
+    cpu: String,
+    /// Each thread has a processor of its own.
+    is_level: bool,
+    distance: u64,
+}
+
+impl Asked {
+    /// # Errors
+    /// The threads and processors do not fit each other, or a priority is too high.
+    fn new(arguments: &cli::Cyclictest) -> Result<Self> {
+        if arguments.priority > HIGHEST {
+            bail!(
+                "`-p {}`: the highest priority is {HIGHEST}: the lab keeps those above",
+                arguments.priority
+            );
+        }
+        let usable = thread::available_parallelism()?.get() as u64;
+        let count = match (&arguments.threads, arguments.smp) {
+            (Some(Some(count)), _) => *count,
+            (Some(None), _) | (None, true) => usable,
+            (None, false) => 1,
+        };
+        let affinity = match (&arguments.affinity, arguments.smp) {
+            (Some(Some(set)), _) => Some(set.replace(',', "+")),
+            (Some(None), _) | (None, true) => Some("all".to_owned()),
+            (None, false) => None,
+        };
+        let is_one = |set: &String| set.parse::<u32>().is_ok();
+        let (cpu, is_level) = match affinity {
+            None => ("free".to_owned(), false),
+            Some(set) if is_one(&set) => (set, false),
+            Some(_) if count == 1 && arguments.affinity.as_ref().is_some_and(Option::is_none) => {
+                ("0".to_owned(), false)
+            }
+            Some(set) if set == "all" && count < usable => (format!("0-{}", count - 1), true),
+            Some(set) => (set, true),
+        };
+        let has_histogram = arguments.histogram.or(arguments.histofall).is_some();
+        let distance = if has_histogram { 0 } else { arguments.distance };
+        Ok(Self { count, cpu, is_level, distance })
+    }
+
+    /// The class of the threads.
+    fn policy(arguments: &cli::Cyclictest) -> Result<&str> {
+        match arguments.policy.as_deref() {
+            None if arguments.priority == 0 => Ok("other"),
+            None => Ok("fifo"),
+            Some("normal") => Ok("other"),
+            Some(policy @ ("other" | "fifo" | "rr")) => Ok(policy),
+            Some(policy) => {
+                bail!("`--policy={}`: other, fifo and rr are measured", printable(policy))
+            }
+        }
+    }
+
+    fn case(&self, machines: &Machines, arguments: &cli::Cyclictest) -> Result<Case> {
+        let policy = Self::policy(arguments)?;
+        let tasks = if self.is_level { 1 } else { self.count };
+        // The parameter is the priority of the least urgent of several threads.
+        let priority = arguments.priority.saturating_sub(tasks - 1).max(1);
+        let soak = self.soak(arguments)?;
+        let mut settings = Settings::new();
+        let mut set = |name: &str, value: String| settings.insert(name.to_owned(), vec![value]);
+        set("interval_us", arguments.interval.to_string());
+        set("tasks", tasks.to_string());
+        set("distance_us", self.distance.to_string());
+        set("cpu", self.cpu.clone());
+        set("policy", policy.to_owned());
+        set("mlock", if arguments.mlockall { "yes" } else { "no" }.to_owned());
+        if policy != "other" {
+            set("priority", priority.to_string());
+        }
+        if arguments.tracemark {
+            set("trace", "yes".to_owned());
+        }
+        if let Length::Loops(loops) = soak {
+            set("loops", loops.to_string());
+        }
+        let plan = Plan { repeat: 1, ..Plan::default() };
+        let spec = case::experiment("period")?;
+        let mut cases = case::expand(machines, spec, &HOST.parse()?, &settings, &plan)?;
+        let mut case = cases.pop().context("the settings make one case")?;
+        if let Length::Time(length) = soak {
+            case = case.soaked(machines, length, 1)?;
+        }
+        match arguments.breaktrace {
+            Some(late) => case.breaking(machines, late),
+            None => Ok(case),
+        }
+    }
+
+    /// The length of the run.
+    fn soak(&self, arguments: &cli::Cyclictest) -> Result<Length> {
+        const ENDLESS: &str = "365d";
+        let text = match (&arguments.duration, arguments.loops) {
+            (None, 0) => ENDLESS,
+            (None, loops @ 1..=KEPT) => return Ok(Length::Loops(loops)),
+            (None, loops) => {
+                let seconds = loops.saturating_mul(arguments.interval).div_ceil(1_000_000);
+                return Ok(Length::Time(run::duration("-l", &format!("{seconds}s"))?));
+            }
+            (Some(text), _) => text,
+        };
+        let length = run::duration("-D", text)?;
+        let loops = u64::try_from(length.as_micros())?.div_ceil(arguments.interval);
+        Ok(if loops <= KEPT { Length::Loops(loops) } else { Length::Time(length) })
+    }
+
+    fn format(&self, arguments: &cli::Cyclictest) -> Format {
+        Format {
+            in_ns: arguments.nsecs,
+            histogram: arguments.histogram.or(arguments.histofall),
+            with_sum: arguments.histofall.is_some(),
+            breaks_above: arguments.breaktrace,
+            priority: arguments.priority,
+            is_level: self.is_level,
+            interval: [arguments.interval, self.distance],
+        }
+    }
+}
+
+/// The length of a run.
+enum Length {
+    Loops(u64),
+    Time(std::time::Duration),
+}
+
+/// Holds processors out of sleep states that take longer to leave, while the file is open.
+///
+/// # Errors
+/// The value is beyond 32 bits.
+fn keep_awake(us: u64) -> Result<Option<File>> {
+    let value = i32::try_from(us).with_context(|| format!("`--latency={us}` is too long"))?;
+    let open = || {
+        let mut file = OpenOptions::new().write(true).open(DMA_LATENCY)?;
+        file.write_all(&value.to_ne_bytes())?;
+        Ok::<File, std::io::Error>(file)
+    };
+    Ok(open().inspect_err(|error| console::remark(&format!("WARN: {DMA_LATENCY}: {error}"))).ok())
+}
+
+/// The words of cyclictest on the clock.
+fn resolution(case: &CaseResult) -> String {
+    let ns = case.clock.as_ref().map_or(1, |clock| clock.resolution.max(1));
+    format!(
+        "WARN: reported clock resolution: 1 nsec\nWARN: measured clock resolution approximately: {ns} \
+         nsec\n"
+    )
+}
+
+/// # Errors
+/// Nothing was measured; the reason is the case's own.
+fn refuse(case: &CaseResult) -> Result<()> {
+    let has_samples = case.series.iter().any(|series| series.summary.count > 0);
+    if case.verdict.status == Status::Error || !has_samples {
+        let reasons: Vec<&str> = case.verdict.reasons.iter().map(|reason| &**reason).collect();
+        bail!("nothing was measured: {}", reasons.join("; "));
+    }
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write {}", shown(file)))
+}
+
+fn shown(file: &Path) -> String {
+    printable(&file.display().to_string())
+}
