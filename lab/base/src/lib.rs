@@ -6,5 +6,6 @@ pub mod cache;
 pub mod console;
 pub mod digest;
 pub mod folders;
+pub mod private;
 pub mod signals;
 pub mod toml_text;

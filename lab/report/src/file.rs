@@ -115,7 +115,10 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     }
     // Some file systems report that they are full only here.
     file.sync_all()?;
-    fs::rename(&temporary.path, &path)
+    fs::rename(&temporary.path, &path)?;
+    // A file system may not be able to; the file itself is on its disk.
+    let _ = File::open(folder(&path)).and_then(|folder| folder.sync_all());
+    Ok(())
 }
 
 /// A temporary file; deleted on drop, or when the program is killed, unless it has been renamed to

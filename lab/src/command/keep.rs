@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::cli;
-use chronoscope_base::console;
+use chronoscope_base::{console, private};
 use chronoscope_engine::{journal, journal::Stored, journal::Unfinished};
 use chronoscope_report as report;
 use chronoscope_run::Run;
@@ -68,6 +68,10 @@ pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool)
             namesake(store, run, number).iter().for_each(|text| console::remark(text));
         }
         let page = store.page(number);
+        if let Some(folder) = page.parent() {
+            // Pages have what the store has. Without the folder the page's own error names it.
+            let _ = private::create_folder(folder);
+        }
         report::page(run, &page)?;
         remark(&format!("page: {}", page.display()));
         let captures = report::capture_files::write(run, &page)?;

@@ -9,7 +9,7 @@ use super::{compare, keep};
 use crate::{cli, progress};
 use chronoscope_base::console;
 use chronoscope_engine::{
-    journal::Header, journal::Journal, runner, runner::Outcome, runner::Progress,
+    journal::Header, journal::Journal, journal::Kept, runner, runner::Outcome, runner::Progress,
 };
 use chronoscope_report as report;
 use chronoscope_run::Run;
@@ -109,10 +109,10 @@ impl Measured {
             return Ok(None);
         }
         let stored = keep::add(store, &self.runs, |stored| journal.storing(stored));
-        let numbers = stored.with_context(|| {
-            let flag = flag(store.place());
-            format!("`chronoscope recover{flag}` stores what was measured once that is mended")
-        })?;
+        let numbers = match stored {
+            Ok(numbers) => numbers,
+            Err(error) => return Err(error.context(promise(journal.kept(), store.place()))),
+        };
         mem::replace(journal, Journal::none()).remove();
         keep::publish(store, &self.runs, &numbers, self.quiet)?;
         Ok(numbers.first().copied())
@@ -137,6 +137,23 @@ impl Measured {
         }
         report::write(self.run()?, format, file, name.as_deref())?;
         stored.map(drop)
+    }
+}
+
+/// The sentence on a run that could not be stored: what can be recovered, and no more.
+fn promise(kept: Kept, place: &Place) -> String {
+    let flag = flag(place);
+    match (kept.entries, kept.lost) {
+        (0, _) => {
+            "the run is lost but for what is shown: with -o FILE it is written to a file".to_owned()
+        }
+        (_, 0) => {
+            format!("`chronoscope recover{flag}` stores what was measured once that is mended")
+        }
+        (entries, lost) => format!(
+            "`chronoscope recover{flag}` stores {entries} of {} repetitions once that is mended",
+            entries + lost
+        ),
     }
 }
 

@@ -34,6 +34,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use self::{insert::insert, session::Session, sqlite::Sqlite};
 pub use self::{place::Place, rows::RunFilter, session::StoreError};
+use chronoscope_base::private;
 use chronoscope_run::{self as run, Run};
 
 /// An open store.
@@ -58,7 +59,7 @@ impl Store {
     pub fn create(place: &Place) -> Result<Self> {
         if let Place::File(path) = place {
             let folder = path.parent().unwrap_or(Path::new("/"));
-            fs::create_dir_all(folder).with_context(|| {
+            private::create_folder(folder).with_context(|| {
                 format!(
                     "cannot make the folder {} for the store of runs: name another with --store",
                     folder.display()

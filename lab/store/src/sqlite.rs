@@ -5,6 +5,8 @@
 //! is migrated in memory.
 
 use std::{
+    fs::{self, OpenOptions},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -18,6 +20,8 @@ use rusqlite::{
     params_from_iter,
     types::{ToSql, ToSqlOutput, ValueRef},
 };
+
+use chronoscope_base::private;
 
 use super::{
     error::explain,
@@ -54,6 +58,25 @@ fn wait(tries: i32) -> bool {
     goes_on
 }
 
+/// Makes an empty file with the mode of private ones, unless there is one. SQLite, which opens it next,
+/// says why it cannot be made, and gives its own journal the same mode.
+fn make(path: &Path) {
+    let _ = OpenOptions::new().write(true).create_new(true).mode(private::file_mode()).open(path);
+}
+
+/// # Errors
+/// The file, or the one of SQLite's beside it, is a device or a pipe.
+fn check(path: &Path) -> Result<()> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    for path in [path, Path::new(&journal)] {
+        if fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+            bail!("the store {} is no plain file: name another with --store", path.display());
+        }
+    }
+    Ok(())
+}
+
 impl Sqlite {
     /// Opens a file; creates it first with `create`.
     ///
@@ -63,6 +86,10 @@ impl Sqlite {
         // SQLite opens a file that cannot be written for reading.
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
+        check(path)?;
+        if create {
+            make(path);
+        }
         let connection =
             Connection::open_with_flags(path, flags).map_err(|error| explain(path, error))?;
         let mut session = Self { connection, path: path.to_owned(), is_copy: false };

@@ -150,3 +150,35 @@ fn a_full_disk_is_reported_in_a_line_at_each_size() {
     }
     assert!(failed > 2, "{failed} disks were too small");
 }
+
+/// The store and its journal are on one disk that becomes full. What the error promises, `recover`
+/// does once the disk has room.
+#[test]
+fn a_full_disk_keeps_what_is_promised() {
+    let lab = lab("promise");
+    let disk = lab.0.path("disk");
+    fs::create_dir(&disk).unwrap();
+    let flags = if rustix::process::geteuid().is_root() { "-m" } else { "-rm" };
+    let store = format!("{disk}/runs.sqlite");
+    let (mut promised, mut refused) = (0, 0);
+    for kilobytes in (960..4096).step_by(12) {
+        let script = format!(
+            "exec unshare {flags} sh -c 'mount -t tmpfs -o size={kilobytes}k tmpfs \"$0\" || exit 99; \
+             \"$@\"; status=$?; mount -o remount,size=64m \"$0\"; \
+             echo then >&2; \"$1\" recover --store \"$0/runs.sqlite\" >&2; \
+             \"$1\" history --store \"$0/runs.sqlite\" >&2; exit $status' {disk} \"$@\""
+        );
+        let answer = shell(&script, &lab, &[&RUN[..], &["csv", "--store", &store]].concat());
+        if answer.status == Some(0) {
+            break;
+        }
+        answer.exits(1);
+        let (error, then) = answer.stderr.split_once("then\n").unwrap();
+        let is_stored = then.contains("pass");
+        let is_promised = error.contains("`chronoscope recover");
+        assert_eq!(is_stored, is_promised, "{kilobytes} KiB: {answer:#?}");
+        promised += u32::from(is_promised);
+        refused += u32::from(answer.stdout.is_empty());
+    }
+    assert!(promised > 0 && refused > 0, "{promised} promised, {refused} refused at the start");
+}

@@ -322,12 +322,14 @@ fn many_writers_and_a_server_that_dies() {
     // Killed while four write: each run that was reported is there, and no part of another.
     let told = AtomicUsize::new(0);
     thread::scope(|scope| {
-        let writers: Vec<_> = (0..4)
-            .map(|writer| {
+        // All are connected before the first writes: the server is killed soon.
+        let stores: Vec<Store> = (0..4).map(|_| Store::create(&server.place()).unwrap()).collect();
+        let writers: Vec<_> = stores
+            .into_iter()
+            .enumerate()
+            .map(|(writer, mut store)| {
                 let told = &told;
-                let server = &server;
                 scope.spawn(move || {
-                    let mut store = Store::create(&server.place()).unwrap();
                     let name = format!("k{writer}");
                     for number in 0.. {
                         match store.add(&[&run_of(&name, number)]) {

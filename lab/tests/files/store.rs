@@ -4,8 +4,12 @@ use std::{
     ffi::OsStr,
     fs,
     io::{BufRead, BufReader, Read},
-    os::unix::{ffi::OsStrExt, fs::symlink},
-    process::{Child, Stdio},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
+    path::Path,
+    process::{Child, Command, Stdio},
 };
 
 use crate::common::{self, Answer, Folder, SHORT, chronoscope, program, program_path};
@@ -41,6 +45,58 @@ fn what_is_no_journal_is_left_alone() {
     assert!(journals.join("a.journal/kept").is_dir());
     assert!(!journals.join("b.journal").is_symlink(), "{discarded:#?}");
     assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+}
+
+/// A device and pipes are no store, and neither are they SQLite's journal beside one. Nothing is made
+/// beside them, and no command waits for a pipe's other end.
+#[test]
+fn what_is_no_plain_file_is_no_store() {
+    let folder = Folder::new("no-plain-file");
+    let pipe = |name: &str| {
+        let path = folder.path(name);
+        common::run(Command::new("mkfifo").arg(&path)).exits(0);
+        path
+    };
+    let (store, beside) = (pipe("pipe"), folder.path("runs.sqlite"));
+    pipe("runs.sqlite-journal");
+    for store in [&*store, &beside, "/dev/null"] {
+        run(store, &["-q"]).complains("is no plain file: name another with --store");
+    }
+    for store in [&*store, "/dev/null"] {
+        chronoscope(&["history", "--store", store]).complains("is no plain file");
+    }
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
+    assert!(!Path::new("/dev/null-journal").exists());
+}
+
+/// Others read what the umask lets them write, and nothing else.
+#[test]
+fn stores_journals_and_pages_are_the_user_s_own() {
+    for (umask, file, of_folder) in [("022", 0o600, 0o700), ("002", 0o660, 0o770)] {
+        let folder = Folder::new(&format!("modes-{umask}"));
+        let store = folder.path("runs.sqlite");
+        let script = format!("umask {umask}; exec \"$@\"");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &script, "sh"])
+            .arg(program_path())
+            .args(SHORT)
+            .args(["-q", "--store", &store]);
+        common::run(&mut shell).exits(0);
+        let mode =
+            |name: &str| fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("runs.sqlite"), file, "{umask}");
+        assert_eq!(mode("runs.sqlite.journals"), of_folder, "{umask}");
+        assert_eq!(mode("runs.pages"), of_folder, "{umask}");
+    }
+}
+
+/// The shell's limit on stacks is not the program's.
+#[test]
+fn a_small_stack_is_enough() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -s 64; exec \"$@\"", "sh"]).arg(program_path()).arg("list");
+    common::run(&mut shell).exits(0).shows("period");
 }
 
 #[test]

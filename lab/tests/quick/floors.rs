@@ -97,7 +97,7 @@ const STORE: House = House {
 };
 const BASE: House = House {
     folder: "base/src",
-    floors: &[&["cache"], &["console", "digest", "folders", "signals", "toml_text"]],
+    floors: &[&["cache"], &["console", "digest", "folders", "private", "signals", "toml_text"]],
 };
 const CAPTURE: House = House {
     folder: "capture/src",

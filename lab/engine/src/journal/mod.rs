@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     header::{CaseForm, Header, PeerForm},
     read::{Event, Unfinished, cannot_be_read, discard},
-    write::{HELD, Journal, Recorded},
+    write::{HELD, Journal, Kept, Recorded},
 };
 use chronoscope_run::Cycles;
 

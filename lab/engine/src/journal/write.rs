@@ -3,19 +3,24 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    os::unix::fs::{FileExt, MetadataExt},
+    io,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Error, Result, bail};
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::Errno,
+};
 
 use super::{
     Begin, EXTENSION, End, Header, MAGIC, MAX_RECORDING, MadeForm, Pair, PairFrame, Stored, folder,
     frame::{Kind, push_json, push_pieces},
 };
-use chronoscope_base::console;
+use chronoscope_base::{console, private};
 use chronoscope_run::Cycles;
 
 /// How much of a stream is held in memory. The rest of a longer one is written as it comes: a port
@@ -29,6 +34,19 @@ const MAX_STREAM: u64 = 1 << 30;
 /// The minimum time between synchronisations of the file with its disk. A power failure loses the
 /// data written since the last; a killed process loses no written data.
 const SYNC: Duration = Duration::from_secs(1);
+
+/// The room on the disk that is reserved beyond the last entry, so that the repetition under way can
+/// be kept when the disk is full, with the store on it.
+const RESERVE: u64 = 1 << 20;
+
+/// The entries of a journal that are on its disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The complete repetitions that `recover` finds.
+    pub entries: u64,
+    /// The complete repetitions that could not be written.
+    pub lost: u64,
+}
 
 /// The journal of a run that goes on, or none: then every method does nothing.
 ///
@@ -50,6 +68,10 @@ struct Open {
     /// The entry under way cannot be kept.
     is_lost: bool,
     entries: u64,
+    /// The entries that could not be kept.
+    lost: u64,
+    /// The length of the file for which the disk has room.
+    reserved: u64,
     synchronised: Instant,
     has_complained: bool,
 }
@@ -87,25 +109,32 @@ impl Journal {
                 folder.display()
             )
         };
-        fs::create_dir_all(&folder).with_context(place)?;
+        private::create_folder(&folder).with_context(place)?;
         let mut bytes = MAGIC.to_vec();
         push_json(&mut bytes, Kind::Header, header)?;
         let (file, path) = create(&folder, &header.context.date).with_context(place)?;
-        if let Err(error) = file.write_all_at(&bytes, 0) {
-            let _ = fs::remove_file(&path);
-            return Err(error).with_context(place);
-        }
+        let complete = bytes.len() as u64;
+        let written = file.write_all_at(&bytes, 0).and_then(|()| reserve(&file, complete));
+        let reserved = match written {
+            Ok(reserved) => reserved,
+            Err(error) => {
+                let _ = fs::remove_file(&path);
+                return Err(error).with_context(place);
+            }
+        };
         let now = Instant::now();
         Ok(Self(Some(Open {
             file,
             path,
             start: now,
-            complete: bytes.len() as u64,
+            complete,
             written: 0,
             buffer: Vec::new(),
             stream: 0,
             is_lost: false,
             entries: 0,
+            lost: 0,
+            reserved,
             synchronised: now,
             has_complained: false,
         })))
@@ -190,6 +219,16 @@ impl Journal {
         });
     }
 
+    /// The entries that are on the disk for certain: the file is synchronised first.
+    pub fn kept(&self) -> Kept {
+        let Some(open) = &self.0 else { return Kept::default() };
+        let Open { entries, lost, .. } = *open;
+        match open.file.sync_all() {
+            Ok(()) => Kept { entries, lost },
+            Err(_) => Kept { entries: 0, lost: entries + lost },
+        }
+    }
+
     /// Removes the journal, whose runs are stored.
     pub fn remove(mut self) {
         if let Some(open) = self.0.take() {
@@ -238,11 +277,19 @@ impl Open {
     fn commit(&mut self) -> Result<()> {
         if self.is_lost {
             self.restart();
+            self.lost += 1;
             return Ok(());
         }
-        self.flush()?;
+        if let Err(error) = self.flush() {
+            self.lost += 1;
+            return Err(error);
+        }
         self.complete += std::mem::take(&mut self.written);
         self.entries += 1;
+        if self.reserved < self.complete + RESERVE / 2 {
+            // The next entry says so, if the disk is full by then.
+            self.reserved = reserve(&self.file, self.complete).unwrap_or(self.reserved);
+        }
         self.buffer.shrink_to(HELD);
         if self.synchronised.elapsed() >= SYNC {
             self.file.sync_data()?;
@@ -255,11 +302,21 @@ impl Open {
         self.restart();
         self.is_lost = true;
         if !std::mem::replace(&mut self.has_complained, true) {
-            console::note(&format!(
+            console::remark(&format!(
                 "the journal {} cannot be written ({error:#}): the run goes on, and what the journal lacks is lost if the lab is killed",
                 self.path.display()
             ));
         }
+    }
+}
+
+/// Reserves room beyond the end of a file, where the file system can. Returns the length that has room.
+fn reserve(file: &File, end: u64) -> io::Result<u64> {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, end, RESERVE) {
+        Ok(()) => Ok(end + RESERVE),
+        // The limit on the size of files is another matter.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::FBIG) => Ok(u64::MAX),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -269,7 +326,13 @@ fn create(folder: &Path, date: &str) -> Result<(File, PathBuf)> {
     for number in 0_u64.. {
         let name = format!("{date}-{}-{number}", process::id()).replace(':', "");
         let path = folder.join(name).with_extension(EXTENSION);
-        let file = match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+        let file = match OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(private::file_mode())
+            .open(&path)
+        {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
             file => file?,
         };

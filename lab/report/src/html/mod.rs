@@ -44,7 +44,9 @@ mod timeline;
 mod trend;
 mod waveform;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
 
 use self::{
     panel::Subject,
@@ -202,7 +204,9 @@ fn machine(run: &Run) -> Markup {
 /// system's choice holds on the first screen.
 fn page(title: &str, body: &Markup) -> String {
     let title = if title.is_empty() { "Chronoscope" } else { title };
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+    let script = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
+    let policy =
+        format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'");
     let document = html! {
         (DOCTYPE)
         html lang="en" {
