@@ -2,13 +2,15 @@
 //! port; this module starts it and does not read its stream.
 
 use std::{
+    fs,
     process::Command,
     sync::{Arc, atomic::AtomicBool},
+    thread,
 };
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{Parameter, Values};
-use rustix::thread::{CpuSet, sched_getaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::{
     Description, Machine, Program, Properties, Provenance, Recording, Request, SOAK, Start,
@@ -123,7 +125,7 @@ impl Family for LocalHost {
             return Ok(Some(Description { kind, ..unknown }));
         }
         let default = |parameter: &'static Parameter| match parameter.name {
-            "cpu" => last_cpu().to_string(),
+            "cpu" => default_cpu().to_string(),
             _ => parameter.default.to_owned(),
         };
         let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
@@ -228,11 +230,42 @@ fn fallbacks() -> Vec<Fallback> {
     next_to_the_lab(PORT).map_or_else(|_| Vec::new(), |port| permission::fallbacks(&port))
 }
 
-/// The highest-numbered processor that this process may use, since the first processors handle most
-/// of the system's interrupts. 0 if the affinity cannot be read.
-pub fn last_cpu() -> usize {
-    let Ok(set) = sched_getaffinity(None) else { return 0 };
-    (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)).unwrap_or(0)
+/// The processor of a case that names none: the last isolated one that the kernel permits, or else the
+/// last of this process' own, since the first processors handle most of the system's interrupts. 0 if
+/// the affinity cannot be read.
+pub fn default_cpu() -> usize {
+    let isolated = fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
+    let isolated = list(&isolated).unwrap_or_default();
+    let own = || sched_getaffinity(None).map_or_else(|_| Vec::new(), |set| members(&set));
+    let isolated = permitted().into_iter().rfind(|cpu| isolated.contains(cpu));
+    isolated.or_else(|| own().pop()).unwrap_or(0)
+}
+
+/// The processors that the kernel permits to this process, in ascending order: those outside of its
+/// affinity too, as isolated ones are.
+fn permitted() -> Vec<usize> {
+    // The affinity is of a thread, and so this one's stays as it is.
+    let permitted = thread::spawn(|| {
+        let mut all = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+        let _ = sched_setaffinity(None, &all);
+        sched_getaffinity(None).map_or_else(|_| Vec::new(), |set| members(&set))
+    });
+    permitted.join().unwrap_or_default()
+}
+
+fn members(set: &CpuSet) -> Vec<usize> {
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+}
+
+/// The processors of a list of the kernel's, as `0-2,5`; `None` for another form.
+pub fn list(text: &str) -> Option<Vec<usize>> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+    };
+    let parts = text.trim().split(',').filter(|part| !part.is_empty()).map(range);
+    Some(parts.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Checks the form of a request's `policy` and `cpu`. The port checks that the processors exist.
@@ -272,11 +305,10 @@ fn is_policy(text: &str) -> bool {
 }
 
 /// The processors that a value of `cpu` names, in ascending order. `all` names every processor that
-/// this process may use. `None` for `free`, for any other form, and for a processor named twice.
+/// the kernel permits. `None` for `free`, for any other form, and for a processor named twice.
 pub fn processors(text: &str) -> Option<Vec<usize>> {
     if text == "all" {
-        let set = sched_getaffinity(None).ok()?;
-        return Some((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect());
+        return Some(permitted());
     }
     let number = |text: &str| {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -293,9 +325,9 @@ pub fn processors(text: &str) -> Option<Vec<usize>> {
     (count > 0 && all.len() == count).then_some(all)
 }
 
-/// The number of processors that this process may use; 1 if the affinity cannot be read.
+/// The number of processors that the kernel permits to this process, at least 1.
 pub fn usable_cpus() -> usize {
-    sched_getaffinity(None).map_or(1, |set| set.count() as usize)
+    permitted().len().max(1)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::{
     fs::{self, File, OpenOptions},
     io::Write as _,
     path::Path,
-    thread,
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -18,7 +17,7 @@ use chronoscope_engine::{
     case::{self, Case, Plan, Settings},
     runner::context,
 };
-use chronoscope_machine::Machines;
+use chronoscope_machine::{Machines, host};
 use chronoscope_report::cyclictest::{self as output, Format};
 use chronoscope_run::{CaseResult, Status, names::HOST};
 use chronoscope_units::printable;
@@ -100,7 +99,7 @@ impl Asked {
                 arguments.priority
             );
         }
-        let usable = thread::available_parallelism()?.get() as u64;
+        let usable = host::usable_cpus() as u64;
         let count = match (&arguments.threads, arguments.smp) {
             (Some(Some(count)), _) => *count,
             (Some(None), _) | (None, true) => usable,

@@ -27,7 +27,7 @@ fn form(output: &str) -> Vec<String> {
             match letter {
                 '0'..='9' if form.ends_with('#') => {}
                 '0'..='9' => form.push('#'),
-                ' ' if form.ends_with([' ', '(']) => {}
+                ' ' if form.ends_with([' ', '(', ':']) => {}
                 letter => form.push(letter),
             }
         }

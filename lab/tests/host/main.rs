@@ -12,6 +12,7 @@ mod interrupts;
 mod noise;
 mod peers;
 mod predictions;
+mod processors;
 mod requirements;
 mod transaction;
 mod watch;

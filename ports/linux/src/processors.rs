@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use chronoscope_suite::{Reason, Refusal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The processors that this process could use before the case narrowed them.
-static USABLE: OnceLock<CpuSet> = OnceLock::new();
+/// The processors that this process was on before the case moved it.
+static BEFORE: OnceLock<CpuSet> = OnceLock::new();
 
 /// The processors that the tasks of a case run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Processors {
         };
         match text {
             "free" => return Ok(Self::Free),
-            "all" => return Ok(Self::Several(*Self::usable())),
+            "all" => return Ok(Self::Several(permitted())),
             _ => {}
         }
         if !text.contains(['+', '-']) {
@@ -78,8 +78,8 @@ impl Processors {
             Self::Free => return Ok(()),
             Self::One(cpu) => only(cpu),
             Self::Several(set) => {
-                let usable = Self::usable();
-                if (0..CpuSet::MAX_CPU).any(|cpu| set.is_set(cpu) && !usable.is_set(cpu)) {
+                let permitted = permitted();
+                if (0..CpuSet::MAX_CPU).any(|cpu| set.is_set(cpu) && !permitted.is_set(cpu)) {
                     return Err(REFUSAL);
                 }
                 set
@@ -88,16 +88,16 @@ impl Processors {
         sched_setaffinity(None, &set).map_err(|_| REFUSAL)
     }
 
-    /// Returns the processors that this process could use at the first call, which must come before
+    /// Returns the processors that this process was on at the first call, which must come before
     /// [`enter`](Self::enter).
-    pub fn usable() -> &'static CpuSet {
-        USABLE.get_or_init(|| sched_getaffinity(None).unwrap_or_default())
+    pub fn before() -> &'static CpuSet {
+        BEFORE.get_or_init(|| sched_getaffinity(None).unwrap_or_default())
     }
 
-    /// Lets the calling thread run on all processors that the process could use at its start. Where
-    /// it fails, the thread stays where it is.
+    /// Lets the calling thread run where the process was at its start. Where it fails, the thread stays
+    /// where it is.
     pub fn leave() {
-        let _ = sched_setaffinity(None, Self::usable());
+        let _ = sched_setaffinity(None, Self::before());
     }
 
     /// Moves the calling thread to one processor. Returns whether it runs there.
@@ -106,6 +106,17 @@ impl Processors {
         let here = || usize::try_from(unsafe { libc::sched_getcpu() }).ok();
         sched_setaffinity(None, &only(cpu)).is_ok() && here() == Some(cpu)
     }
+}
+
+/// Returns the processors that the kernel permits to the calling thread, which stays where it is: those
+/// outside of its affinity too, as isolated ones are.
+fn permitted() -> CpuSet {
+    let Ok(before) = sched_getaffinity(None) else { return CpuSet::new() };
+    let mut all = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+    let permitted = sched_setaffinity(None, &all).and_then(|()| sched_getaffinity(None));
+    let _ = sched_setaffinity(None, &before);
+    permitted.unwrap_or(before)
 }
 
 /// Returns the set of one processor, below [`CpuSet::MAX_CPU`].

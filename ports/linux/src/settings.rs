@@ -108,7 +108,7 @@ impl Settings {
                     let time = value.parse().ok().filter(|time| (1..=SOAK_S).contains(time));
                     settings.soak_s = Some(time.ok_or(invalid("soak_s is up to a year"))?);
                     // The director of a soak returns to these.
-                    Processors::usable();
+                    Processors::before();
                 }
                 ("break_us", _) if request.spec().name == "period" => {
                     let late = value.parse().ok().filter(|late| *late > 0);

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub use files::{Disk, Files, Unread};
 
-use chronoscope_machine::{host::last_cpu, host::usable_cpus};
+use chronoscope_machine::{host::default_cpu, host::usable_cpus};
 use chronoscope_units::OneLine;
 
 /// The level of a finding, ordered from good to bad.
@@ -97,7 +97,7 @@ pub struct Report {
 /// Runs all checks. Takes about a second, during which the processor's noise is observed, and half
 /// a second more where the kernel has the tracer hwlat.
 pub fn examine() -> Report {
-    let cpu = last_cpu();
+    let cpu = default_cpu();
     let mut findings = at_a_glance(&Disk, cpu);
     findings.extend(clock::slack(&Disk));
     findings.extend(kernel::findings(&Disk, cpu));
@@ -115,7 +115,7 @@ pub fn examine() -> Report {
 
 /// The bad findings of the checks that need only a few file reads; `run` prints them as warnings.
 pub fn quick() -> Vec<Finding> {
-    let findings = at_a_glance(&Disk, last_cpu());
+    let findings = at_a_glance(&Disk, default_cpu());
     findings.into_iter().filter(|finding| finding.level == Level::Bad).collect()
 }
 

@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use perf_event::{Builder, Clock, SampleFlag, Sampler, data::Record, events::Software};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::host;
 use chronoscope_units::printable;
 
 /// The least and the greatest size of a buffer, and the size of all, in bytes. A hit takes 32 to 48.
@@ -144,16 +145,7 @@ fn kind() -> Result<u32> {
 fn processors() -> Result<Vec<usize>> {
     let path = "/sys/devices/system/cpu/online";
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
-    };
-    let parts: Option<Vec<_>> = text.trim().split(',').map(range).collect();
-    Ok(parts
-        .with_context(|| format!("{path} is no list of processors"))?
-        .into_iter()
-        .flatten()
-        .collect())
+    host::list(&text).with_context(|| format!("{path} is no list of processors"))
 }
 
 /// The buffer of a place's hits on one processor.
