@@ -227,7 +227,7 @@ pub struct Run {
     /// The kernel of linux@vm: a bzImage or a vmlinux of your own.
     #[arg(long, value_name = "FILE", help_heading = OWN)]
     pub kernel_image: Option<PathBuf>,
-    /// Load all .ko files of this folder into the guest, in the order of their names.
+    /// Load all modules of this folder into the guest, packed ones too, each after those it needs.
     #[arg(long, value_name = "DIR", help_heading = OWN)]
     pub kernel_modules: Option<PathBuf>,
     /// Additional boot arguments of the guest's kernel.

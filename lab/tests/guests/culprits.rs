@@ -83,10 +83,15 @@ impl Headers {
         fs::write(format!("{module}/culprit.c"), include_str!("culprit.c")).unwrap();
         let makefile = format!("obj-m := culprit.o\nccflags-y := -DKIND={kind}\n");
         fs::write(format!("{module}/Makefile"), makefile).unwrap();
-        let headers = self.folder.path(&format!("root/usr/src/linux-headers-{}", self.release));
-        let (headers, own) = (format!("-C{headers}"), format!("M={module}"));
-        run(Command::new("make").args(["-s", &headers, &own, "modules"])).exits(0);
+        self.make(&module);
         module
+    }
+
+    /// Builds the modules of a folder.
+    fn make(&self, folder: &str) {
+        let headers = self.folder.path(&format!("root/usr/src/linux-headers-{}", self.release));
+        let (headers, own) = (format!("-C{headers}"), format!("M={folder}"));
+        run(Command::new("make").args(["-s", &headers, &own, "modules"])).exits(0);
     }
 
     /// The page's sentences on the worst of a traced run beside a module.
@@ -128,6 +133,37 @@ fn culprits_of_preempt_rt_are_named() {
     let headers = Headers::fetch(&RT, "some");
     let stack = culprit("PREEMPTION_OFF", "culprit", "culprit_thread");
     [TIMER, stack].iter().for_each(|culprit| headers.named(culprit));
+}
+
+/// A module that a tool has packed, in a subfolder, beside one that needs it: both load.
+#[test]
+fn packed_modules_load_after_those_that_they_need() {
+    let headers = Headers::fetch(&STOCK, "packed");
+    let folder = headers.folder.path("pair");
+    fs::create_dir_all(format!("{folder}/sub")).unwrap();
+    let module = |path: &str, name: &str, body: &str| {
+        let text = format!("#include <linux/module.h>\n{body}\nMODULE_LICENSE(\"GPL\");\n");
+        fs::write(format!("{path}/{name}.c"), text).unwrap();
+    };
+    module(&folder, "base", "int base_value(void) { return 7; }\nEXPORT_SYMBOL(base_value);");
+    let user = "int base_value(void); static int __init go(void) { return base_value() == 7 ? 0 : -5; }\n\
+                module_init(go);";
+    module(&folder, "a_user", user);
+    fs::write(
+        format!("{folder}/Makefile"),
+        "obj-m := a_user.o base.o\nccflags-y := -Wno-missing-prototypes\n",
+    )
+    .unwrap();
+    headers.make(&folder);
+    fs::rename(format!("{folder}/base.ko"), format!("{folder}/sub/base.ko")).unwrap();
+    run(Command::new("xz").args(["--check=crc32", &format!("{folder}/sub/base.ko")])).exits(0);
+    run(Command::new("gzip").arg(format!("{folder}/a_user.ko"))).exits(0);
+    let target = format!("linux={}@vm", headers.image);
+    let switch = ["run", "-q", "--no-store", "switch", "--repeat", "1", "-l", "10"];
+    let both = ["--target", &target, "--kernel-modules", &folder];
+    chronoscope(&[&switch[..], &both].concat()).exits(0);
+    fs::remove_dir_all(format!("{folder}/sub")).unwrap();
+    chronoscope(&[&switch[..], &both].concat()).complains("a_user.ko needs the module base");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use super::{
     architecture::{AMD64, ARM64, Architecture},
     bzimage,
     initramfs::Module,
+    modules::{self, read},
 };
 use crate::setup;
 use chronoscope_base::{cache::Cache, cache::KERNELS, digest::sha256};
@@ -29,9 +30,6 @@ use chronoscope_units::file;
 
 /// The Android binder driver, which Debian builds as a module.
 const BINDER: &str = "binder_linux.ko";
-
-/// The largest kernel image or module, in bytes: a vmlinux with all debugging information.
-const LARGEST: u64 = 512 << 20;
 
 /// The time limit of unpacking a package, which takes seconds.
 const UNPACK: Duration = Duration::from_secs(600);
@@ -164,7 +162,7 @@ pub static FLAVOURS: [Flavour; 14] = [
 pub struct Settings {
     /// The kernel of [`OWN_TARGETS`] where the target names no image.
     pub image: Option<PathBuf>,
-    /// A folder of modules, which every kernel of the user's loads in the order of their names.
+    /// A folder of modules, which every kernel of the user's loads.
     pub modules: Option<PathBuf>,
     /// Boot arguments that every kernel of the user's gets after the lab's.
     pub append: String,
@@ -194,7 +192,7 @@ impl Settings {
         if let Some(image) = &self.image {
             read(image)?;
         }
-        self.modules.as_deref().map_or(Ok(()), |folder| modules(folder).map(drop))
+        self.modules.as_deref().map_or(Ok(()), |folder| modules::in_folder(folder).map(drop))
     }
 
     /// The kernel of this image with the modules and the boot arguments of the settings.
@@ -220,23 +218,6 @@ fn is_vmlinux(head: &[u8]) -> bool {
     let Ok(endian) = elf.endian() else { return false };
     let mut headers = elf.program_headers(endian, head).unwrap_or_default().iter();
     headers.any(|one| one.p_type(endian) == PT_LOAD && one.p_vaddr(endian) >> 63 == 1)
-}
-
-/// Reads a file that the user named.
-///
-/// # Errors
-/// If it is no regular file, cannot be read, or is larger than [`LARGEST`].
-fn read(path: &Path) -> Result<Vec<u8>> {
-    let read = || {
-        let mut bytes = Vec::new();
-        file::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-        io::Result::Ok(bytes)
-    };
-    let bytes = read().with_context(|| format!("cannot read {}", path.display()))?;
-    if bytes.len() as u64 > LARGEST {
-        bail!("{} is larger than {} MiB: that is no kernel", path.display(), LARGEST >> 20);
-    }
-    Ok(bytes)
 }
 
 /// The files and arguments with which a machine is started.
@@ -333,21 +314,10 @@ impl OwnKernel {
         Ok(Kernel {
             image: read(&self.image)?,
             origin: self.image.display().to_string(),
-            modules: self.modules.as_deref().map_or(Ok(Vec::new()), modules)?,
+            modules: self.modules.as_deref().map_or(Ok(Vec::new()), modules::in_folder)?,
             append: self.append.clone(),
         })
     }
-}
-
-/// The modules of a folder, in the order of their names.
-fn modules(folder: &Path) -> Result<Vec<Module>> {
-    let mut paths = files(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ko"));
-    paths.sort();
-    let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
-    let module =
-        |path: &PathBuf| Ok(Module { name: name(path).unwrap_or_default(), contents: read(path)? });
-    paths.iter().map(module).collect()
 }
 
 impl Build {

@@ -12,6 +12,7 @@ mod bzimage;
 mod identity;
 mod initramfs;
 pub mod kernel;
+mod modules;
 mod options;
 mod port;
 mod programs;
