@@ -89,7 +89,7 @@ impl Store {
             Place::File(path) => Box::new(Sqlite::open(path, create)?),
             #[cfg(feature = "postgres")]
             Place::Server(server) => {
-                Box::new(postgres::Postgres::open(server, &place.to_string(), create)?)
+                Box::new(postgres::Bounded::open(server, &place.to_string(), create)?)
             }
             #[cfg(not(feature = "postgres"))]
             Place::Server(_) => bail!(

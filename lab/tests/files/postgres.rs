@@ -107,6 +107,22 @@ impl Server {
         }
     }
 
+    /// Stops the server and all its processes, or lets them go on: while they are stopped, the system
+    /// takes connections for them, and nothing answers.
+    fn signal(&self, signal: &str) {
+        let file = fs::read_to_string(format!("{}/postmaster.pid", self.data())).unwrap();
+        let pid = file.lines().next().unwrap();
+        run(Command::new("pkill").args([signal, "-P", pid]));
+        run(Command::new("kill").args([signal, pid])).exits(0);
+    }
+
+    /// Returns whether a lab has opened the store, and measures.
+    fn has_journal(&self) -> bool {
+        let servers = fs::read_dir(self.folder.path("data/chronoscope/servers"));
+        let journals = servers.into_iter().flatten().flatten().map(|entry| entry.path());
+        journals.into_iter().any(|path| path.extension().is_some_and(|name| name == "journals"))
+    }
+
     /// The output of a statement, executed by the owner.
     fn ask(&self, database: &str, sql: &str) -> String {
         let port = self.port.to_string();
@@ -364,6 +380,50 @@ fn many_writers_and_a_server_that_dies() {
     });
 }
 
+/// A server that takes connections and is silent holds no command for ever: a signal ends the wait, the
+/// answer is printed, and the run is in the journal.
+#[test]
+fn a_silent_server_is_left_at_a_signal() {
+    let server = Server::start("postgres-silent");
+    let url = server.url();
+    let words = [&SHORT[..3], &["policy=other", "--set", "mlock=no", "--repeat=400"]].concat();
+    let words = [&words[..], &["--format=json", "--set", "loops=1000"]].concat();
+    let mut lab = server.lab(&words);
+    lab.args(["--store", &url]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let lab = lab.spawn().unwrap();
+    let started = Instant::now();
+    while !server.has_journal() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no journal");
+        thread::sleep(Duration::from_millis(2));
+    }
+    server.signal("-STOP");
+    let interrupt = |pid: u32| {
+        run(Command::new("kill").args(["-INT", &pid.to_string()])).exits(0);
+        Instant::now()
+    };
+    // It measures on, and ends at the signal with what it has.
+    thread::sleep(Duration::from_millis(500));
+    let at = interrupt(lab.id());
+    let answer = Answer::new(lab.wait_with_output().unwrap(), "run".to_owned());
+    assert!(at.elapsed() < Duration::from_secs(30), "{:?}: {answer:#?}", at.elapsed());
+    let error = &answer.exits(1).stderr;
+    assert!(error.contains("does not answer: look at the server"), "{error}");
+    assert!(error.contains("`chronoscope recover --store postgres://ann:***@"), "{error}");
+    let measured = answer.json();
+    let mut history = server.lab(&["history", "--store", &url]);
+    let history = history.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_secs(1));
+    let at = interrupt(history.id());
+    let ended = history.wait_with_output().unwrap();
+    assert!(at.elapsed() < Duration::from_secs(30) && !ended.status.success(), "{ended:#?}");
+
+    server.signal("-CONT");
+    let told = server.answer(&["recover"], &url);
+    assert!(told.exits(0).stderr.contains("stored as run "), "{told:#?}");
+    let stored = server.answer(&["report", "last", "--format", "json"], &url);
+    assert_eq!(stored.exits(0).json()["cases"], measured["cases"]);
+}
+
 /// The program measures on when its server is killed; the run stays in the journal, and `recover`
 /// stores it when the server is back.
 #[test]
@@ -376,12 +436,7 @@ fn a_run_is_kept_here_while_its_server_is_away() {
     lab.args(["--store", &url]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let lab = lab.spawn().unwrap();
     let started = Instant::now();
-    let has_journal = || {
-        let servers = fs::read_dir(server.folder.path("data/chronoscope/servers"));
-        let journals = servers.into_iter().flatten().flatten().map(|entry| entry.path());
-        journals.into_iter().any(|path| path.extension().is_some_and(|name| name == "journals"))
-    };
-    while !has_journal() {
+    while !server.has_journal() {
         assert!(started.elapsed() < Duration::from_secs(60), "no journal");
         thread::sleep(Duration::from_millis(2));
     }

@@ -1,10 +1,14 @@
 //! Stores on PostgreSQL servers, in the schema `chronoscope` of a database.
 //!
 //! The client runs only inside the calls of a session: between them no thread of this program works
-//! for it, so that an open store disturbs no measurement.
+//! for it, so that an open store disturbs no measurement. A session is used through
+//! [`Bounded`], whose calls end whatever the server does.
 
+mod bounded;
 mod error;
 mod tls;
+
+pub use self::bounded::Bounded;
 
 use std::{
     env,
@@ -357,6 +361,10 @@ mod tests {
         assert_eq!(mode("postgres://u@localhost/d").unwrap(), SslMode::Disable);
         assert_eq!(mode("postgres://u@%2Ftmp%2Fx/d").unwrap(), SslMode::Disable);
         assert_eq!(mode("postgres://u@h/d?sslmode=disable").unwrap(), SslMode::Disable);
+        // A server that is not this machine is asked for TLS, whatever the URL leaves out.
+        for far in ["postgres://u@h/d", "postgres://u@localhost,h/d", "postgres://u@10.0.0.1/d"] {
+            assert_eq!(mode(far).unwrap(), SslMode::Require, "{far}");
+        }
         for wrong in [
             ("postgres://u:pw@h/d?sslmode=prefer", "write require or disable"),
             ("postgres://u:pw@h:port/d", "write postgres://USER@HOST/DATABASE"),
