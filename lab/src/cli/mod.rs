@@ -836,7 +836,7 @@ fn unknown_command(complaint: &str, word: &str) -> String {
     if let Some(message) = dropped(word) {
         return message.to_owned();
     }
-    let kind = if study::names().any(|name| name == word) {
+    let kind = if study::named(word).is_some() {
         "a study"
     } else if experiments::find(word).is_some() {
         "an experiment"

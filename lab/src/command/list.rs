@@ -1,16 +1,18 @@
-//! `chronoscope list`: experiments, parameters, targets.
+//! `chronoscope list`: studies, experiments, parameters, targets.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::Path, time::Duration};
 
 use anyhow::Result;
 use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
 
 use crate::cli::List;
 use chronoscope_base::console::print;
-use chronoscope_engine::case::experiment;
+use chronoscope_engine::{case::Case, case::experiment, study, study::Overrides, study::Study};
 use chronoscope_machine::Machines;
 use chronoscope_report::{Screen, text_table::fold};
 use chronoscope_run::Target;
+use chronoscope_store::{RunFilter, Store, default_place};
+use chronoscope_units::rough_time;
 
 /// Prints the experiments and targets, or one experiment; returns the exit status.
 ///
@@ -29,14 +31,21 @@ pub fn execute(list: &List) -> Result<u8> {
     Ok(0)
 }
 
-/// All experiments, targets and forms of targets.
+/// All studies, experiments, targets and forms of targets.
 fn overview() -> Result<String> {
-    let mut text = "Experiments\n".to_owned();
+    let machines = Machines::default();
+    let mut text = "Studies (chronoscope run STUDY)\n".to_owned();
+    for name in study::names() {
+        let study = study::find(Path::new(name))?;
+        // A title may tell more after its question.
+        let question = study.title.split_inclusive('?').next().unwrap_or_default();
+        writeln!(text, "  {name:<20}{question} {}", length(name, &study, &machines)?)?;
+    }
+    text.push_str("\nExperiments\n");
     for spec in EXPERIMENTS {
         writeln!(text, "  {:<14}{}", spec.name, spec.summary)?;
     }
     text.push_str("\nTargets, and what may be set for all experiments there\n");
-    let machines = Machines::default();
     let mut targets = machines
         .targets()
         .map(|target| settable(&machines, &target).map(|parameters| (target, parameters)))
@@ -55,6 +64,34 @@ fn overview() -> Result<String> {
     }
     text.push_str("\n`chronoscope list EXPERIMENT` tells what one measures, and its parameters.\n");
     Ok(text)
+}
+
+/// The time that a study takes: as the last time, if the user's store has a whole run of it, or else as
+/// its cases are expected to take one after the other, without set-up.
+fn length(name: &str, study: &Study, machines: &Machines) -> Result<String> {
+    if let Some(took) = last_time(name) {
+        return Ok(format!("({} last time)", rough_time(took)));
+    }
+    let (cases, peers) = study.plan(machines, &Overrides::default())?;
+    let once = |case: &Case| {
+        let slowness = machines.describe(&case.target)?.properties.slowness;
+        let repetitions = case
+            .expected()
+            .saturating_mul(slowness)
+            .saturating_mul(u32::try_from(case.repeat.max(1))?);
+        Ok(repetitions.max(case.duration.unwrap_or_default()))
+    };
+    let all = cases.iter().chain(peers.iter().map(|peer| &peer.case)).map(once);
+    let all: Duration = all.sum::<Result<_>>()?;
+    Ok(format!("(up to {})", rough_time(all)))
+}
+
+/// The time of the last whole run of a study in the user's store.
+fn last_time(study: &str) -> Option<Duration> {
+    let store = Store::open(&default_place().ok()?).ok()?;
+    let filter = RunFilter { study: Some(study), ..RunFilter::default() };
+    let newest = store.runs_of(&filter, 1).ok()?.pop().filter(|row| !row.interrupted)?;
+    Duration::try_from_secs_f64(store.run(newest.run).ok()?.context.seconds).ok()
 }
 
 /// The parameters that a target takes for all experiments, one a line.

@@ -360,7 +360,7 @@ fn study_and_experiments(arguments: &cli::Run) -> Result<(Option<&Path>, &[Strin
         return Ok((study, &[]));
     };
     let is_file = Path::new(first).extension().is_some_and(|extension| extension == "toml");
-    if study::names().any(|name| name == first) || is_file {
+    if study::named(first).is_some() || is_file {
         if let Some(study) = study {
             bail!("two studies: {first} and {}: name one of them", study.display());
         }

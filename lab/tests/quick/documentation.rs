@@ -16,6 +16,22 @@ fn the_page_of_experiments_is_up_to_date() {
 }
 
 #[test]
+fn studies_are_listed_and_named_by_their_first_part() {
+    let list = chronoscope(&["list"]).exits(0).stdout.clone();
+    let studies = list.split("Experiments").next().unwrap();
+    for (short, name) in
+        [("p1", "p1-embassy-preempt"), ("p3", "p3-binder"), ("rt", "rt-acceptance")]
+    {
+        let line = studies.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        assert!(line.contains("(up to ") || line.contains(" last time)"), "{line}");
+        let plan = |study: &str| chronoscope(&["run", study, "--list"]).exits(0).stdout.clone();
+        assert_eq!(plan(short), plan(name));
+    }
+    // Two begin with `vm`.
+    chronoscope(&["run", "vm", "--list"]).complains("unknown experiment `vm`");
+}
+
+#[test]
 fn every_study_makes_cases() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies");
     for entry in fs::read_dir(folder).unwrap() {

@@ -425,6 +425,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(name, _)| *name)
 }
 
+/// The study that a word names: its whole name, or its first part where no other begins so, as `p1`.
+pub fn named(word: &str) -> Option<&'static str> {
+    let begins = |name: &&str| name.strip_prefix(word).is_some_and(|rest| rest.starts_with('-'));
+    let mut short = names().filter(begins);
+    let only = short.next().filter(|_| short.next().is_none());
+    names().find(|name| *name == word).or(only.filter(|_| !word.is_empty()))
+}
+
 /// Completes a run of an older program, which kept no rules for its answer: it gets the rules of the
 /// study of the same name in this version.
 pub fn complete(run: &mut Run) {
@@ -442,7 +450,8 @@ pub fn complete(run: &mut Run) {
 /// If it is neither, with the nearest name; or as [`load`].
 pub fn find(word: &Path) -> Result<Study> {
     let name = word.to_str().unwrap_or_default();
-    if let Some((_, text)) = STUDIES.iter().find(|(known, _)| *known == name) {
+    let known = named(name);
+    if let Some((_, text)) = STUDIES.iter().find(|(name, _)| known == Some(*name)) {
         return parse(text);
     }
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
