@@ -62,6 +62,14 @@ impl Progress for Bar {
             self.0.reset();
         }
         console::set_bar(Some(self.0.clone()));
+        if step.cases.iter().all(|case| case.expected().is_zero()) {
+            // Of an observation or a watch nobody knows the end: it shows what it has seen.
+            if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+                self.0.set_style(style);
+            }
+            self.0.set_message(name(step));
+            return;
+        }
         self.0.set_message(format!("{} left  {}", rough_time(step.left), name(step)));
         self.0.set_position((step.done * FULL as f64) as u64);
     }
@@ -95,6 +103,9 @@ impl Progress for Lines {
             return;
         }
         self.next = Instant::now() + if step.left > LONG { LONG / 10 } else { INTERVAL };
+        if step.cases.iter().all(|case| case.expected().is_zero()) {
+            return;
+        }
         let percent = (100.0 * step.done) as u64;
         let (left, name) = (rough_time(step.left), name(step));
         console::line(&format!("{percent:>3} %  {left} left  {name}"));

@@ -5,7 +5,7 @@ use std::{
     fs,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
@@ -116,11 +116,24 @@ impl Server {
         run(Command::new("kill").args([signal, pid])).exits(0);
     }
 
-    /// Returns whether a lab has opened the store, and measures.
-    fn has_journal(&self) -> bool {
-        let servers = fs::read_dir(self.folder.path("data/chronoscope/servers"));
-        let journals = servers.into_iter().flatten().flatten().map(|entry| entry.path());
-        journals.into_iter().any(|path| path.extension().is_some_and(|name| name == "journals"))
+    /// A lab that has opened the store, and measures for some seconds.
+    fn measuring(&self) -> Child {
+        let words = [&SHORT[..3], &["policy=other", "--set", "mlock=no", "--repeat=400"]].concat();
+        let words = [&words[..], &["--format=json", "--set", "loops=1000"]].concat();
+        let mut lab = self.lab(&words);
+        lab.args(["--store", &self.url()]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let lab = lab.spawn().unwrap();
+        let started = Instant::now();
+        let has_journal = || {
+            let servers = fs::read_dir(self.folder.path("data/chronoscope/servers"));
+            let journals = servers.into_iter().flatten().flatten().map(|entry| entry.path());
+            journals.into_iter().any(|path| path.extension().is_some_and(|name| name == "journals"))
+        };
+        while !has_journal() {
+            assert!(started.elapsed() < Duration::from_secs(60), "no journal");
+            thread::sleep(Duration::from_millis(2));
+        }
+        lab
     }
 
     /// The output of a statement, executed by the owner.
@@ -386,16 +399,7 @@ fn many_writers_and_a_server_that_dies() {
 fn a_silent_server_is_left_at_a_signal() {
     let server = Server::start("postgres-silent");
     let url = server.url();
-    let words = [&SHORT[..3], &["policy=other", "--set", "mlock=no", "--repeat=400"]].concat();
-    let words = [&words[..], &["--format=json", "--set", "loops=1000"]].concat();
-    let mut lab = server.lab(&words);
-    lab.args(["--store", &url]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let lab = lab.spawn().unwrap();
-    let started = Instant::now();
-    while !server.has_journal() {
-        assert!(started.elapsed() < Duration::from_secs(60), "no journal");
-        thread::sleep(Duration::from_millis(2));
-    }
+    let lab = server.measuring();
     server.signal("-STOP");
     let interrupt = |pid: u32| {
         run(Command::new("kill").args(["-INT", &pid.to_string()])).exits(0);
@@ -430,16 +434,7 @@ fn a_silent_server_is_left_at_a_signal() {
 fn a_run_is_kept_here_while_its_server_is_away() {
     let server = Server::start("postgres-away");
     let url = server.url();
-    let words = [&SHORT[..3], &["policy=other", "--set", "mlock=no", "--repeat=400"]].concat();
-    let words = [&words[..], &["--format=json", "--set", "loops=1000"]].concat();
-    let mut lab = server.lab(&words);
-    lab.args(["--store", &url]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let lab = lab.spawn().unwrap();
-    let started = Instant::now();
-    while !server.has_journal() {
-        assert!(started.elapsed() < Duration::from_secs(60), "no journal");
-        thread::sleep(Duration::from_millis(2));
-    }
+    let lab = server.measuring();
     server.kill();
     // No child of the lab has the password in its title; the lab's own is the user's to keep short.
     let children = run(Command::new("ps").args(["-o", "args=", "--ppid", &lab.id().to_string()]));

@@ -26,6 +26,7 @@ use crate::{
     observe::{self, image::Image},
     stream::{StreamBuilder, samples},
 };
+use chronoscope_base::console;
 use chronoscope_child as child;
 use chronoscope_run::{Target, names::GIVEN_IMAGE};
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series, Unit};
@@ -33,6 +34,9 @@ use chronoscope_units::printable;
 
 /// The pause between two looks at the kernel's buffers.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// The pause between two looks of the user at the terminal.
+const SHOWN: Duration = Duration::from_millis(250);
 
 /// The most intervals that are kept.
 const MOST_INTERVALS: usize = 4_000_000;
@@ -63,6 +67,8 @@ pub struct Watched {
     marks: Vec<Mark>,
     places: Vec<Place>,
     duration: Option<Duration>,
+    /// The functions that are named in place of marks.
+    between: Option<String>,
 }
 
 enum Subject {
@@ -113,6 +119,7 @@ impl Watched {
             marks: Vec::new(),
             places: Vec::new(),
             duration: question.duration,
+            between: None,
         };
         match question.from {
             Some(from) => watched.add_functions(from, question.to)?,
@@ -126,21 +133,21 @@ impl Watched {
         if start.is_return {
             bail!("an interval begins where a function does: write --from uprobe:FILE:FUNCTION");
         }
-        let mut add = |name: &str, kind, place| {
-            self.marks.push(Mark { name: name.to_owned(), kind, address: 0, argument: None });
-            self.places.push(place);
+        let end = to.map(|to| self.function(to)).transpose()?.filter(|(end, _)| *end != start);
+        let mark =
+            |name: &str, kind| Mark { name: name.to_owned(), kind, address: 0, argument: None };
+        let name = match &end {
+            Some((end, to)) if !end.is_return || *to != from => format!("{from} to {to}"),
+            _ => from,
         };
-        let Some(to) = to else {
-            add(&from, Kind::Instant, start);
-            return Ok(());
+        (self.marks, self.places) = match end {
+            // From each call to the next.
+            None => (vec![mark(&name, Kind::Instant)], vec![start]),
+            Some((end, _)) => {
+                ([Kind::Begin, Kind::End].map(|kind| mark(&name, kind)).into(), vec![start, end])
+            }
         };
-        // A function that is the start of its own interval ends one first.
-        let (end, to) = self.function(to)?;
-        let name = if end.is_return && to == from { from } else { format!("{from} to {to}") };
-        self.marks = [Kind::End, Kind::Begin]
-            .map(|kind| Mark { name: name.clone(), kind, address: 0, argument: None })
-            .into();
-        self.places = vec![end, start];
+        self.between = Some(name);
         Ok(())
     }
 
@@ -224,6 +231,9 @@ impl Watched {
         if let Subject::Process(_) = self.subject {
             settings.push(("of".to_owned(), "process".to_owned()));
         }
+        if let Some(between) = &self.between {
+            settings.push(("between".to_owned(), between.replace(' ', "+")));
+        }
         settings
     }
 
@@ -246,32 +256,7 @@ impl Watched {
                 }
                 seen.take(probes.take(true), Some(*pid));
             }
-            Subject::Command(words) => {
-                let ends = AtomicBool::new(false);
-                thread::scope(|scope| {
-                    let program = scope.spawn(|| run(words, &ends));
-                    while !program.is_finished() {
-                        if is_over() || !seen.has_room() {
-                            ends.store(true, Relaxed);
-                        }
-                        thread::sleep(PAUSE);
-                        seen.take(probes.take(false), None);
-                    }
-                    seen.take(probes.take(true), None);
-                    match program.join() {
-                        // A program that is asked to end may end by the signal.
-                        Ok(Err(_)) if ends.load(Relaxed) => Ok(()),
-                        Ok(ended) => ended.or_else(|error| match seen.pairing.count() {
-                            0 => Err(error),
-                            _ => {
-                                seen.remarks.push(format!("{error:#}"));
-                                Ok(())
-                            }
-                        }),
-                        Err(_) => bail!("the program's thread panicked"),
-                    }
-                })?;
-            }
+            Subject::Command(words) => seen.take_all_of(words, probes, &is_over)?,
         }
         if !seen.has_room() {
             seen.remarks
@@ -288,9 +273,44 @@ struct Seen {
     processes: BTreeSet<u32>,
     first: Option<u64>,
     remarks: Vec<String>,
+    /// The time at which the user was shown the longest so far.
+    shown: Option<Instant>,
 }
 
 impl Seen {
+    /// Runs a command, and takes in the hits of all processes until it ends, or `is_over` asks it to.
+    fn take_all_of(
+        &mut self,
+        words: &[OsString],
+        probes: &mut Probes,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let ends = AtomicBool::new(false);
+        let ended = thread::scope(|scope| {
+            let program = scope.spawn(|| run(words, &ends));
+            while !program.is_finished() {
+                if is_over() || !self.has_room() {
+                    ends.store(true, Relaxed);
+                }
+                thread::sleep(PAUSE);
+                self.take(probes.take(false), None);
+            }
+            self.take(probes.take(true), None);
+            program.join()
+        });
+        match ended {
+            Ok(Ok(())) => Ok(()),
+            // A program that is asked to end may end by the signal.
+            Ok(Err(_)) if ends.load(Relaxed) => Ok(()),
+            Ok(Err(error)) if self.pairing.count() == 0 => Err(error),
+            Ok(Err(error)) => {
+                self.remarks.push(format!("{error:#}"));
+                Ok(())
+            }
+            Err(_) => bail!("the program's thread panicked"),
+        }
+    }
+
     fn has_room(&self) -> bool {
         self.pairing.count() < MOST_INTERVALS
     }
@@ -303,6 +323,10 @@ impl Seen {
             let now = hit.time.saturating_sub(first);
             // All places are marks.
             let _ = self.pairing.hit(hit.place, hit.thread.into(), now, hit.argument);
+        }
+        if self.shown.is_none_or(|shown| shown.elapsed() >= SHOWN) {
+            self.shown = Some(Instant::now());
+            console::show_in_bar(&self.pairing.so_far());
         }
     }
 }
@@ -366,9 +390,11 @@ fn control() -> Result<Vec<crate::stream::Interval>> {
         marks.iter().map(|mark| program.place(mark.address)).collect::<Result<Vec<_>>>()?;
     let mut probes = Probes::open(&places)?;
     (0..CONTROLS).for_each(|_| chronoscope_mark::control());
-    let mut seen = Seen { pairing: Pairing::new(&marks), ..Seen::default() };
-    seen.take(probes.take(true), Some(process::id()));
-    Ok(seen.pairing.finish().into_iter().flat_map(|series| series.intervals).collect())
+    let mut pairing = Pairing::new(&marks);
+    for hit in probes.take(true).iter().filter(|hit| hit.process == process::id()) {
+        let _ = pairing.hit(hit.place, 0, hit.time, None);
+    }
+    Ok(pairing.finish().into_iter().flat_map(|series| series.intervals).collect())
 }
 
 impl Machine for Watched {

@@ -31,7 +31,7 @@ const LONGEST: Duration = Duration::from_secs(65);
 /// The longest wait after a signal.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
-/// The wait after which the user is told.
+/// The wait after which a line says so.
 const TOLD: Duration = Duration::from_secs(5);
 
 /// How often a caller looks for a signal.
