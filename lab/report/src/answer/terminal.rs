@@ -216,7 +216,11 @@ fn problems(problems: &[Problem], width: usize, most: usize, screen: &Screen) ->
             if most > 0 {
                 lines.truncate(most - 1);
                 let left = problems.len() - index;
-                let text = format!("{left} more reasons: {}", screen.again("--evidence"));
+                let text = format!(
+                    "{left} more reason{}: {}",
+                    if left == 1 { "" } else { "s" },
+                    screen.again("--evidence")
+                );
                 lines.push(Line::plain(cut(&text, width)));
             }
             break;
