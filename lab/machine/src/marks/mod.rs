@@ -66,7 +66,7 @@ pub fn read(file: &File<'_>) -> Result<Vec<Mark>> {
                 marks.push(mark);
             }
             if marks.len() > MOST {
-                bail!("the program has more than {MOST} marks: give those that it needs a build");
+                bail!("the program has more than {MOST} marks: leave some out of the build");
             }
         }
     }

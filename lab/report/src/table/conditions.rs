@@ -58,9 +58,11 @@ pub fn size(run: &Run) -> String {
     size
 }
 
-/// The duration of a run, and the sum of its cases' durations if it is known.
+/// The duration of a run, and the sum of its cases' durations if it is known. A run of peers alone has
+/// no case.
 pub fn length(context: &Context) -> String {
-    let sum = context.case_seconds.map(|sum| format!("; their times add up to {} s", digits(sum)));
+    let sum = context.case_seconds.filter(|sum| *sum > 0.0);
+    let sum = sum.map(|sum| format!("; their times add up to {} s", digits(sum)));
     format!("{} s{}", digits(context.seconds), sum.unwrap_or_default())
 }
 
