@@ -200,6 +200,11 @@ fn a_running_process_is_watched_and_no_probe_is_left_by_a_killed_lab() {
     until("the probe is gone", || endless.byte(mark) == NOP);
     let answer = chronoscope(&["watch", "-q", "--no-store", "--", &path]);
     answer.complains(&format!("process {} runs ", endless.pid()));
+    // Another file has the process' path now: its own is watched still.
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "another").unwrap();
+    let case = watched(&["--pid", &endless.pid(), "-D", "1s"]);
+    assert!(samples(&case, "round").len() > 100);
 }
 
 #[test]

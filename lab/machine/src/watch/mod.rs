@@ -78,21 +78,39 @@ enum Subject {
 
 /// A program's file.
 struct Program {
+    /// The path by which this process and the kernel read it.
     path: PathBuf,
+    /// The path that names it.
+    name: PathBuf,
     image: Image,
 }
 
 impl Program {
     fn read(path: &Path) -> Result<Self> {
         let path = probes::absolute(path)?;
-        Ok(Self { image: Image::read(&path)?, path })
+        Ok(Self { image: Image::read(&path)?, name: path.clone(), path })
+    }
+
+    /// The program of a process. Its path may be another file's here, where the process has file systems
+    /// of its own, or was replaced: it is read by the process' own link.
+    fn of_process(pid: u32) -> Result<Self> {
+        let path = PathBuf::from(format!("/proc/{pid}/exe"));
+        let name = fs::read_link(&path).map_err(|_| {
+            anyhow::anyhow!("there is no process {pid}, or this account may not watch it")
+        })?;
+        Ok(Self { image: Image::read(&path)?, path, name })
+    }
+
+    fn shown(&self) -> String {
+        printable(&self.name.display().to_string())
     }
 
     /// The place in the file of an address in the program's memory.
     fn place(&self, address: u64) -> Result<Place> {
-        let offset = self.image.offset(address).with_context(|| {
-            format!("{}: nothing is at {address:#x}", printable(&self.path.display().to_string()))
-        })?;
+        let offset = self
+            .image
+            .offset(address)
+            .with_context(|| format!("{}: nothing is at {address:#x}", self.shown()))?;
         Ok(Place { file: self.path.clone(), offset, is_return: false, register: None })
     }
 }
@@ -104,13 +122,7 @@ impl Watched {
     /// There is no such program, process or function, or the program has no marks.
     pub fn new(question: &Question<'_>) -> Result<Self> {
         let (subject, program) = match question.pid {
-            Some(pid) => {
-                let path = PathBuf::from(format!("/proc/{pid}/exe"));
-                let path = fs::read_link(&path).map_err(|_| {
-                    anyhow::anyhow!("there is no process {pid}, or this account may not watch it")
-                })?;
-                (Subject::Process(pid), Program::read(&path)?)
-            }
+            Some(pid) => (Subject::Process(pid), Program::of_process(pid)?),
             None => (Subject::Command(question.command.to_vec()), of_command(question.command)?),
         };
         let mut watched = Self {
@@ -183,7 +195,7 @@ impl Watched {
                 "{} has no marks: name two functions, as --from step --to uretprobe:FILE:step, or the \
                  library that has them, as --marks FILE; marks are those of the crate chronoscope-mark, \
                  or of chronoscope_mark.h",
-                printable(&marked.path.display().to_string())
+                marked.shown()
             );
         }
         for mark in marks {
@@ -207,7 +219,7 @@ impl Watched {
             bail!(
                 "process {pid} runs {} already, and its marks would count: end it, or watch it by \
                  --pid {pid}",
-                printable(&self.program.path.display().to_string())
+                self.program.shown()
             );
         }
         self.places.iter().try_for_each(probes::check)
@@ -216,9 +228,9 @@ impl Watched {
     /// The target that the watch's case names.
     pub fn target(&self) -> Target {
         Target {
-            kernel: observe::name(&self.program.path),
+            kernel: observe::name(&self.program.name),
             machine: "host".to_owned(),
-            image: Some(self.program.path.clone()),
+            image: Some(self.program.name.clone()),
         }
     }
 
@@ -414,7 +426,7 @@ impl Machine for Watched {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let mut stream = StreamBuilder::begin(&observe::name(&self.program.path), start.request)?;
+        let mut stream = StreamBuilder::begin(&observe::name(&self.program.name), start.request)?;
         let clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
         stream.send(&Record::Clock(clock))?;
         let control = control()?;
