@@ -70,7 +70,24 @@ pub fn read(file: &File<'_>) -> Result<Vec<Mark>> {
             }
         }
     }
+    check(&marks)?;
     Ok(marks)
+}
+
+/// # Errors
+/// One name is of an interval, and of an instant or a number: their series would be one.
+fn check(marks: &[Mark]) -> Result<()> {
+    let sort = |kind| if kind == Kind::End { Kind::Begin } else { kind };
+    for (place, mark) in marks.iter().enumerate() {
+        let is_other = |one: &&Mark| one.name == mark.name && sort(one.kind) != sort(mark.kind);
+        if marks[..place].iter().any(|one| is_other(&one)) {
+            bail!(
+                "the marks `{}` are of two kinds, as an interval and a number: give them two names",
+                printable(&mark.name)
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The words for notes that cannot be read.
@@ -213,6 +230,15 @@ mod tests {
         for wrong in ["8@", "@r0", "3@r0", "4@[sp, #8]", "4@r15", "4@x0", "99999999999@r0"] {
             assert_eq!(register(wrong, Architecture::Arm), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_name_is_of_one_kind() {
+        let mark = |kind| Mark { name: "loop".to_owned(), kind, address: 0, argument: None };
+        assert!(check(&[Kind::Begin, Kind::End, Kind::Begin].map(mark)).is_ok());
+        assert!(check(&[Kind::Instant, Kind::Instant].map(mark)).is_ok());
+        let error = check(&[Kind::Begin, Kind::Value].map(mark)).unwrap_err().to_string();
+        assert!(error.contains("the marks `loop` are of two kinds"), "{error}");
     }
 
     #[test]
