@@ -110,15 +110,9 @@ impl Asked {
             (Some(None), _) | (None, true) => Some("all".to_owned()),
             (None, false) => None,
         };
-        let is_one = |set: &String| set.parse::<u32>().is_ok();
         let (cpu, is_level) = match affinity {
             None => ("free".to_owned(), false),
-            Some(set) if is_one(&set) => (set, false),
-            Some(_) if count == 1 && arguments.affinity.as_ref().is_some_and(Option::is_none) => {
-                ("0".to_owned(), false)
-            }
-            Some(set) if set == "all" && count < usable => (format!("0-{}", count - 1), true),
-            Some(set) => (set, true),
+            Some(set) => shared(&set, count)?,
         };
         let has_histogram = arguments.histogram.or(arguments.histofall).is_some();
         let distance = if has_histogram { 0 } else { arguments.distance };
@@ -201,6 +195,25 @@ impl Asked {
             is_level: self.is_level,
             interval: [arguments.interval, self.distance],
         }
+    }
+}
+
+/// The processors of `count` threads on a set: all on the only one, or each on one of its own.
+///
+/// # Errors
+/// It is no set, or has fewer processors than there are threads.
+fn shared(set: &str, count: u64) -> Result<(String, bool)> {
+    let all = host::processors(set)
+        .with_context(|| format!("`-a {}`: write processors as 2, 0-3 or 0,2", printable(set)))?;
+    let own: Vec<String> =
+        all.iter().take(usize::try_from(count)?).map(ToString::to_string).collect();
+    match own.as_slice() {
+        [only] => Ok((only.clone(), false)),
+        own if own.len() as u64 == count => Ok((own.join("+"), true)),
+        own => bail!(
+            "{count} threads on {} processors: each of several processors has one thread here",
+            own.len()
+        ),
     }
 }
 
