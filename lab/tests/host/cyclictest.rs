@@ -69,12 +69,13 @@ fn a_late_start_ends_the_run() {
     ours("-q -l 10 --tracemark").complains("--breaktrace");
 }
 
-/// The paths of all keys of a value.
+/// The paths of all keys of a value, but for the rows of histograms: a thread that had no start has none.
 fn keys(value: &Value, path: &str, all: &mut Vec<String>) {
-    if let Value::Object(map) = value {
+    if let Value::Object(map) = value
+        && !path.ends_with("histogram")
+    {
         for (key, value) in map {
-            let is_row = key.parse::<u64>().is_ok() && path.ends_with("histogram");
-            let path = format!("{path}/{}", if is_row { "#" } else { key });
+            let path = format!("{path}/{key}");
             if !all.contains(&path) {
                 all.push(path.clone());
             }
