@@ -12,6 +12,7 @@ mod kit;
 mod layer;
 mod measure;
 mod miri;
+mod models;
 mod schedule;
 mod scipy;
 mod step;
@@ -90,6 +91,7 @@ pub fn step(arguments: &[&str]) -> Result<()> {
         ["soak-twice", chip] => emulate::soak_twice(&Chip::find(chip)?),
         ["c"] => c::run(),
         ["kit"] => kit::run(),
+        ["models"] => models::check(),
         ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["costs", chip] => costs::run(&Chip::find(chip)?),
