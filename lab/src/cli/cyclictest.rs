@@ -7,13 +7,14 @@ use clap::Args;
 use super::{Keep, one_or_more, whole};
 
 pub const HELP: &str = "\
+Examples:
   chronoscope cyclictest -S -p 90 -m -i 200 -D 1h -q
-  chronoscope cyclictest -p 80 -l 100000 -h 400 -q --histfile histogram.txt
-  chronoscope cyclictest -p 80 -b 200 --tracemark     ends at a start later than 200 us,
-                                                      with the kernel's trace of it
+  chronoscope cyclictest -p 80 -l 100000 -h 400 -q --histfile rows.txt
+  chronoscope cyclictest -p 80 -a 1 -b 200 -D 1m --tracemark
+                          ends at the first start that is later than 200 us
 
-The output is cyclictest's, after the run; the run is kept, with its page, as any other.
-Exit status: 0, 1 if nothing could be measured, 130 if interrupted.";
+The output is cyclictest's, after the run, which is kept with its page. Exit
+status: 0; 1 if nothing was measured, 130 if interrupted.";
 
 #[derive(Args)]
 #[command(disable_help_flag = true, allow_negative_numbers = true)]

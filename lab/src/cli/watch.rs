@@ -7,15 +7,17 @@ use clap::Args;
 use super::{Keep, Output, one_or_more};
 
 pub const HELP: &str = "\
-  chronoscope watch -- ./app                          each mark of a program
-  chronoscope watch --pid 812 -D 10s                  of one that runs
+Examples:
+  chronoscope watch -- ./app               each mark of a program
+  chronoscope watch --pid 812 -D 10s       of one that runs
   chronoscope watch --limit 'control <= 500us' -- ./app
   chronoscope watch --from step --to uretprobe:./app:step -- ./app
-                                                      of a program without marks
-  chronoscope watch app.elf --chip stm32f405          of firmware, in an emulator
+                                           of a program without marks
+  chronoscope watch app.elf --chip stm32f405
+                                           of firmware, in an emulator
 
-Marks: the crate chronoscope-mark, or chronoscope_mark.h (docs/watch.md). A process
-is watched by uprobes, which need root. Exit status: that of a run; 130 if
+Marks are of the crate chronoscope-mark, or of chronoscope_mark.h. In a process
+they are watched by uprobes, which need root. Exit status: that of a run; 130 if
 interrupted.";
 
 #[derive(Args)]
