@@ -95,7 +95,7 @@ impl Asked {
     fn new(arguments: &cli::Cyclictest) -> Result<Self> {
         if arguments.priority > HIGHEST {
             bail!(
-                "`-p {}`: the highest priority is {HIGHEST}: the lab keeps those above",
+                "`-p {}`: write {HIGHEST} or less: the lab keeps those above",
                 arguments.priority
             );
         }

@@ -107,7 +107,7 @@ fn what_is_not_offered_has_its_reason() {
         ("-x -l 5", "`-x` is not offered: each thread sleeps to absolute times"),
         ("--smi -l 5", "`--smi` is not offered: the experiment noise"),
         ("-c 1 -l 5", "`-c 1`: CLOCK_MONOTONIC (0) alone is measured"),
-        ("-p 98 -l 5", "`-p 98`: the highest priority is 91"),
+        ("-p 98 -l 5", "`-p 98`: write 91 or less"),
         ("--policy=batch -l 5", "`--policy=batch`: other, fifo and rr are measured"),
         ("-l 5 --json=/no/such/folder/x", "cannot write /no/such/folder/x"),
         ("-a 0-1 -t 5 -l 5", "5 threads on 2 processors"),

@@ -7,3 +7,4 @@ mod common;
 mod bad_input;
 mod documentation;
 mod floors;
+mod mistakes;

@@ -96,7 +96,8 @@ impl Program {
     fn of_process(pid: u32) -> Result<Self> {
         let path = PathBuf::from(format!("/proc/{pid}/exe"));
         let name = fs::read_link(&path).map_err(|_| {
-            anyhow::anyhow!("there is no process {pid}, or this account may not watch it")
+            anyhow::anyhow!("there is no process {pid}, or this account may not watch it: name another, or start as \
+                 root")
         })?;
         Ok(Self { image: Image::read(&path)?, path, name })
     }
@@ -366,7 +367,10 @@ fn of_command(words: &[OsString]) -> Result<Program> {
     }
     let Some(first) = words.first() else { bail!("name a program, as -- ./app, or --pid") };
     let Some(path) = in_path(first) else {
-        bail!("there is no program `{}`", printable(&first.display().to_string()));
+        bail!(
+            "there is no program `{}`: write its path, as -- ./app",
+            printable(&first.display().to_string())
+        );
     };
     Program::read(&path)
 }
