@@ -35,29 +35,8 @@ fn run() -> ExitCode {
     match cli::parse().and_then(crate::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            console::remark(&in_words(&format!("{error:#}")));
+            console::remark(&format!("{error:#}"));
             ExitCode::from(1)
         }
-    }
-}
-
-/// An error's text without the system's numbers, as `(os error 2)`.
-fn in_words(error: &str) -> String {
-    let mut parts = error.split(" (os error ");
-    let first = parts.next().unwrap_or_default().to_owned();
-    let rest = parts.map(|part| part.split_once(')').map_or(part, |(_, after)| after));
-    rest.fold(first, |text, part| text + part)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_words;
-
-    #[test]
-    fn errors_of_the_system_are_words() {
-        let text = "cannot read a.toml: No such file or directory (os error 2): write it";
-        assert_eq!(in_words(text), "cannot read a.toml: No such file or directory: write it");
-        assert_eq!(in_words("a (os error 13)"), "a");
-        assert_eq!(in_words("a (os error"), "a (os error");
     }
 }

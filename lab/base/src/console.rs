@@ -48,9 +48,18 @@ pub fn note(text: &str) {
     }
 }
 
-/// Prints one line to standard error, after the program's name; control characters are replaced.
+/// Prints one line to standard error, after the program's name; control characters are replaced, and
+/// an error of the system's has its words alone.
 pub fn remark(text: &str) {
-    line(&format!("chronoscope: {text}"));
+    line(&format!("chronoscope: {}", in_words(text)));
+}
+
+/// An error's text without the system's numbers, as `(os error 2)`.
+fn in_words(error: &str) -> String {
+    let mut parts = error.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once(')').map_or(part, |(_, after)| after));
+    rest.fold(first, |text, part| text + part)
 }
 
 /// Prints one line to standard error, above the bar if one is shown; control characters are
@@ -85,4 +94,17 @@ pub fn show_in_bar(text: &str) -> bool {
         bar.set_message(OneLine::from(text).to_string());
     }
     bar.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn errors_of_the_system_are_words() {
+        let text = "cannot read a.toml: No such file or directory (os error 2): write it";
+        assert_eq!(in_words(text), "cannot read a.toml: No such file or directory: write it");
+        assert_eq!(in_words("a (os error 13)"), "a");
+        assert_eq!(in_words("a (os error"), "a (os error");
+    }
 }
