@@ -26,6 +26,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run period -a x", "it is a processor, a list as 0+2, a range"),
     ("run period -h400", "`chronoscope cyclictest` takes cyclictest's"),
     ("run period --histogram=4", "`chronoscope cyclictest` takes cyclictest's"),
+    ("run switch --repeat 99999999999", "write at most 1000000, or a duration, as -D 1h"),
     ("run switch --repeat 0", "`chronoscope --help` shows"),
     ("run switch --deadline", "'--explain'"),
     ("run switch -b 0", "`chronoscope --help` shows"),

@@ -150,6 +150,9 @@ impl Overrides {
     }
 }
 
+/// The most repetitions of a case. Each is a process of its own.
+const MOST_REPETITIONS: usize = 1_000_000;
+
 impl Study {
     /// All published figures that the study names.
     ///
@@ -202,6 +205,13 @@ impl Study {
 
     fn check(&self, overrides: &Overrides, cases: &[Case], peers: &[Peer]) -> Result<()> {
         let all: Vec<&Case> = cases.iter().chain(peers.iter().map(|peer| &peer.case)).collect();
+        if let Some(case) = all.iter().find(|case| case.repeat > MOST_REPETITIONS) {
+            bail!(
+                "`{}` is to be repeated {} times: write at most {MOST_REPETITIONS}, or a duration, as -D 1h",
+                case.spec.name,
+                case.repeat
+            );
+        }
         if all.is_empty() {
             bail!("there is nothing to run: `{}` has no such case", self.name);
         }
