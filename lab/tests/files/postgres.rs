@@ -402,7 +402,8 @@ fn a_silent_server_is_left_at_a_signal() {
     let lab = server.measuring();
     server.signal("-STOP");
     let interrupt = |pid: u32| {
-        run(Command::new("kill").args(["-INT", &pid.to_string()])).exits(0);
+        // A shell's background job ignores SIGINT, and so would the lab.
+        run(Command::new("kill").args(["-TERM", &pid.to_string()])).exits(0);
         Instant::now()
     };
     // It measures on, and ends at the signal with what it has.
