@@ -63,7 +63,7 @@ impl Progress for Bar {
         }
         console::set_bar(Some(self.0.clone()));
         if step.cases.iter().all(|case| case.expected().is_zero()) {
-            // Of an observation or a watch nobody knows the end: it shows what it has seen.
+            // An observation or a watch has no known end, and so no percentage.
             if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
                 self.0.set_style(style);
             }

@@ -43,7 +43,7 @@ macro_rules! value {
     };
 }
 
-/// An interval `control` with nothing inside: what the measurement itself costs.
+/// An interval `control` with nothing inside: its length is the cost of the measurement itself.
 #[inline(never)]
 pub fn control() {
     begin!(control);

@@ -67,7 +67,7 @@ pub struct Cyclictest {
     /// Accepted: the output comes after the run.
     #[arg(short = 'M', long = "refresh_on_max", hide = true)]
     pub refresh_on_max: bool,
-    /// Accepted: clock_nanosleep is what is measured.
+    /// Accepted: each thread sleeps by clock_nanosleep.
     #[arg(short = 'n', long, hide = true)]
     pub nanosleep: bool,
     /// Print ns.
@@ -88,7 +88,7 @@ pub struct Cyclictest {
     /// Print the resolution of the clock.
     #[arg(short = 'R', long)]
     pub resolution: bool,
-    /// One thread a processor, of one priority.
+    /// One thread on each processor, all of one priority.
     #[arg(short = 'S', long)]
     pub smp: bool,
     /// The number of threads [default: 1; without a number: the processors].
@@ -113,7 +113,7 @@ pub struct Cyclictest {
     pub keep: Keep,
 }
 
-/// Options that change what is measured, and are refused.
+/// Options of cyclictest that would measure something else, and are refused.
 #[derive(Args)]
 pub struct Refused {
     #[arg(short = 'A', long, hide = true, num_args = 0..=1)]

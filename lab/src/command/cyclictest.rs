@@ -137,7 +137,7 @@ impl Asked {
         let tasks = if self.is_level { 1 } else { self.count };
         // The parameter is the priority of the least urgent of several threads.
         let priority = arguments.priority.saturating_sub(tasks - 1).max(1);
-        let soak = self.soak(arguments)?;
+        let length = self.length(arguments)?;
         let mut settings = Settings::new();
         let mut set = |name: &str, value: String| settings.insert(name.to_owned(), vec![value]);
         set("interval_us", arguments.interval.to_string());
@@ -152,15 +152,15 @@ impl Asked {
         if arguments.tracemark {
             set("trace", "yes".to_owned());
         }
-        if let Length::Loops(loops) = soak {
+        if let Length::Loops(loops) = length {
             set("loops", loops.to_string());
         }
         let plan = Plan { repeat: 1, ..Plan::default() };
         let spec = case::experiment("period")?;
         let mut cases = case::expand(machines, spec, &HOST.parse()?, &settings, &plan)?;
         let mut case = cases.pop().context("the settings make one case")?;
-        if let Length::Time(length) = soak {
-            case = case.soaked(machines, length, 1)?;
+        if let Length::Time(time) = length {
+            case = case.soaked(machines, time, 1)?;
         }
         match arguments.breaktrace {
             Some(late) => case.breaking(machines, late),
@@ -169,7 +169,7 @@ impl Asked {
     }
 
     /// The length of the run.
-    fn soak(&self, arguments: &cli::Cyclictest) -> Result<Length> {
+    fn length(&self, arguments: &cli::Cyclictest) -> Result<Length> {
         const ENDLESS: &str = "365d";
         let text = match (&arguments.duration, arguments.loops) {
             (None, 0) => ENDLESS,
@@ -180,9 +180,9 @@ impl Asked {
             }
             (Some(text), _) => text,
         };
-        let length = run::duration("-D", text)?;
-        let loops = u64::try_from(length.as_micros())?.div_ceil(arguments.interval);
-        Ok(if loops <= KEPT { Length::Loops(loops) } else { Length::Time(length) })
+        let time = run::duration("-D", text)?;
+        let loops = u64::try_from(time.as_micros())?.div_ceil(arguments.interval);
+        Ok(if loops <= KEPT { Length::Loops(loops) } else { Length::Time(time) })
     }
 
     fn format(&self, arguments: &cli::Cyclictest) -> Format {

@@ -69,7 +69,8 @@ pub(super) fn publish(store: &Store, runs: &[Run], numbers: &[i64], quiet: bool)
         }
         let page = store.page(number);
         if let Some(folder) = page.parent() {
-            // Pages have what the store has. Without the folder the page's own error names it.
+            // A page shows the stored figures, so its folder is as private. If this fails, so does
+            // the page, whose error names the folder.
             let _ = private::create_folder(folder);
         }
         report::page(run, &page)?;

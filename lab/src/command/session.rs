@@ -140,7 +140,7 @@ impl Measured {
     }
 }
 
-/// The sentence on a run that could not be stored: what can be recovered, and no more.
+/// The sentence on a run that could not be stored: the number of repetitions that can be recovered.
 fn promise(kept: Kept, place: &Place) -> String {
     let flag = flag(place);
     match (kept.entries, kept.lost) {

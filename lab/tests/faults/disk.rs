@@ -151,8 +151,8 @@ fn a_full_disk_is_reported_in_a_line_at_each_size() {
     assert!(failed > 2, "{failed} disks were too small");
 }
 
-/// The store and its journal are on one disk that becomes full. What the error promises, `recover`
-/// does once the disk has room.
+/// The store and its journal are on one disk that becomes full. Once the disk has
+/// room, `recover` keeps the error's promise.
 #[test]
 fn a_full_disk_keeps_what_is_promised() {
     let lab = lab("promise");

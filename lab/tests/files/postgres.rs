@@ -406,7 +406,7 @@ fn a_silent_server_is_left_at_a_signal() {
         run(Command::new("kill").args(["-TERM", &pid.to_string()])).exits(0);
         Instant::now()
     };
-    // It measures on, and ends at the signal with what it has.
+    // The lab measures on, and ends at the signal with the complete repetitions.
     thread::sleep(Duration::from_millis(500));
     let at = interrupt(lab.id());
     let answer = Answer::new(lab.wait_with_output().unwrap(), "run".to_owned());

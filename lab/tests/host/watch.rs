@@ -89,7 +89,7 @@ fn note(case: &Value, text: &str) -> bool {
 fn each_round_is_seen_between_the_program_s_own_two_clocks() {
     let folder = Folder::new("watch-rounds");
     let path = rounds(&folder, &[]);
-    // What a watched program prints goes to standard error.
+    // The output of a watched program goes to standard error.
     let output = program()
         .args(["watch", "-q", "--no-store", "--format", "json", "--", &path])
         .output()

@@ -10,8 +10,8 @@ use crate::{
     repository::{root, target},
 };
 
-/// A program, the commands that build it, and the one that watches it. In their words `OUT` is the
-/// folder of what is built; their folder is the repository's.
+/// A program, the commands that build it, and the one that watches it. They run in the
+/// repository's folder; `OUT` stands for the folder of built files.
 struct Example {
     name: &'static str,
     about: &'static str,

@@ -174,7 +174,7 @@ impl Journal {
 
     /// Ends the repetition and writes its entry.
     pub fn end(&mut self, recorded: &Recorded<'_>) {
-        self.with(|open| {
+        self.entry(|open| {
             let parts =
                 [(Kind::Capture, recorded.capture), (Kind::Runs, recorded.runs.map(str::as_bytes))];
             for (kind, part) in parts {
@@ -199,7 +199,7 @@ impl Journal {
 
     /// Writes the entry of a pair.
     pub fn pair(&mut self, pair: Pair) {
-        self.with(|open| {
+        self.entry(|open| {
             open.restart();
             let elapsed = open.start.elapsed();
             push_json(&mut open.buffer, Kind::Pair, &PairFrame { elapsed, pair })?;
@@ -234,6 +234,18 @@ impl Journal {
         if let Some(open) = self.0.take() {
             // A file that cannot be removed contains the note of the stored runs.
             let _ = fs::remove_file(&open.path);
+        }
+    }
+
+    /// Does `work` that adds an entry, and counts the entry as lost if it does not.
+    fn entry(&mut self, work: impl FnOnce(&mut Open) -> Result<()>) {
+        let entries = |journal: &Self| journal.0.as_ref().map_or(0, |open| open.entries);
+        let before = entries(self);
+        self.with(work);
+        if entries(self) == before
+            && let Some(open) = &mut self.0
+        {
+            open.lost += 1;
         }
     }
 
@@ -277,13 +289,9 @@ impl Open {
     fn commit(&mut self) -> Result<()> {
         if self.is_lost {
             self.restart();
-            self.lost += 1;
             return Ok(());
         }
-        if let Err(error) = self.flush() {
-            self.lost += 1;
-            return Err(error);
-        }
+        self.flush()?;
         self.complete += std::mem::take(&mut self.written);
         self.entries += 1;
         if self.reserved < self.complete + RESERVE / 2 {

@@ -125,7 +125,7 @@ fn exception(number: u64) -> String {
 }
 
 impl Encoder<'_> {
-    /// Adds what the observer has seen beside the places and the marks that were named.
+    /// Adds the series that need no name: switches, traps, interrupts, masked time, stays.
     fn seen(&mut self, observed: &Observed<'_>, figures: &Figures) -> Result<()> {
         if !figures.switches.is_empty() {
             self.intervals("from switch to switch", &figures.switches)?;
@@ -150,7 +150,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Adds the intervals or the numbers of a name's marks, and what was no interval.
+    /// Adds the intervals or the numbers of one mark, and remarks on hits outside any interval.
     fn mark(&mut self, series: &marks::Series) -> Result<()> {
         for line in marks::remarks(series) {
             self.stream.send(&Record::Log(&line))?;

@@ -19,6 +19,7 @@ use crate::{
     profile::Symbols,
 };
 use chronoscope_base::digest::sha256;
+use chronoscope_run::names::GIVEN_IMAGE;
 use chronoscope_units::{printable, words};
 
 /// The longest image that is read, in bytes.
@@ -99,6 +100,11 @@ impl Image {
     /// The tables are damaged.
     pub fn symbols(&self) -> Result<Symbols<'_>> {
         Symbols::read(&self.bytes)
+    }
+
+    /// The file's digest, as a fact of a case's identity.
+    pub(crate) fn fact(&self) -> (String, String) {
+        (GIVEN_IMAGE.to_owned(), format!("sha256 {}", self.sha256))
     }
 
     /// The image's own marks.

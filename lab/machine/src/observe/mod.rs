@@ -29,10 +29,7 @@ use crate::{
 };
 use chronoscope_child::{self as child, Folder};
 use chronoscope_chips::{Bank, Chip, Part, Table};
-use chronoscope_run::{
-    Target,
-    names::{CHIP, GIVEN_IMAGE},
-};
+use chronoscope_run::{Target, names::CHIP};
 use chronoscope_suite::wire::{Clock, Domain, Record};
 use chronoscope_units::{printable, words};
 use object::Architecture;
@@ -530,8 +527,7 @@ impl Machine for Observed<'_> {
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        let hash = format!("sha256 {}", self.image.sha256);
-        let mut identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        let mut identity = BTreeMap::from([self.image.fact()]);
         if let Some(firmware) = &self.firmware {
             identity.insert("firmware".to_owned(), format!("sha256 {}", firmware.sha256));
         }

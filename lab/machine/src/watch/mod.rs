@@ -28,7 +28,7 @@ use crate::{
 };
 use chronoscope_base::console;
 use chronoscope_child as child;
-use chronoscope_run::{Target, names::GIVEN_IMAGE};
+use chronoscope_run::Target;
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series, Unit};
 use chronoscope_units::printable;
 
@@ -419,8 +419,7 @@ impl Machine for Watched {
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        let hash = format!("sha256 {}", self.program.image.sha256);
-        let identity = BTreeMap::from([(GIVEN_IMAGE.to_owned(), hash)]);
+        let identity = BTreeMap::from([self.program.image.fact()]);
         let remark = "watched by uprobes, whose cost is part of each interval: see the control";
         Ok(Provenance { identity, remark: remark.to_owned() })
     }

@@ -10,7 +10,7 @@ use super::{
     list::List,
     ranking::{Cell, Column, Place, Ranking, Row, amount_of},
     rule::proper,
-    span::{amount, grouped, short},
+    span::{amount, count, grouped, short},
 };
 use crate::{Paint, screen::SIZE, screen::Screen};
 use chronoscope_run::{Run, Status, Unit};
@@ -216,11 +216,8 @@ fn problems(problems: &[Problem], width: usize, most: usize, screen: &Screen) ->
             if most > 0 {
                 lines.truncate(most - 1);
                 let left = problems.len() - index;
-                let text = format!(
-                    "{left} more reason{}: {}",
-                    if left == 1 { "" } else { "s" },
-                    screen.again("--evidence")
-                );
+                let text =
+                    format!("{}: {}", count(left, "more reason"), screen.again("--evidence"));
                 lines.push(Line::plain(cut(&text, width)));
             }
             break;
