@@ -29,15 +29,21 @@ impl Folder {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = env::temp_dir().join(format!("chronoscope-{}-{number}", process::id()));
+            if path.exists() {
+                // Left by a process of the same number that was killed without a supervisor, or held
+                // by one in another container.
+                continue;
+            }
+            // The supervisor knows the folder before it exists: a kill between the two leaves none.
+            let held = supervisor::hold_folder(&path);
             match fs::create_dir(&path) {
-                // Left by a process of the same number that was killed without a supervisor.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(within(format!("cannot make the folder {}", path.display()))(
                         error,
                     ));
                 }
-                Ok(()) => return Ok(Self { _held: supervisor::hold_folder(&path), path }),
+                Ok(()) => return Ok(Self { path, _held: held }),
             }
         }
     }
