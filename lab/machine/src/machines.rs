@@ -112,6 +112,11 @@ impl Machines {
         self.guests.own_kernel(target)
     }
 
+    /// The names of the chips whose time can be modelled (`--chip`).
+    pub fn chips(&self) -> impl Iterator<Item = &str> {
+        self.table().parts.iter().map(|part| &*part.name)
+    }
+
     /// The path of QEMU's plugin, which is the logic analyser and the observer, brought up to date.
     ///
     /// # Errors
@@ -167,10 +172,49 @@ impl Machines {
                 return Ok(found);
             }
         }
+        bail!("unknown target `{target}`: {} `chronoscope list` shows all", self.instead(target))
+    }
+
+    /// What the user of an unknown target may have meant: another way to name the kernel or the chip,
+    /// or the nearest names.
+    fn instead(&self, target: &Target) -> String {
+        let Target { kernel, machine, .. } = target;
         let forms = self.forms().map(|(form, _)| form.to_owned());
         let known: Vec<String> = self.targets().chain(forms).collect();
+        if let Some(instead) = self.by_chip(kernel, machine) {
+            return instead;
+        }
+        let of = |machine: &str| {
+            let names = known.iter().filter_map(|name| name.split_once('@'));
+            let on = names.filter(|(_, other)| *other == machine);
+            on.map(|(kernel, _)| kernel).collect::<Vec<_>>()
+        };
+        let kernels = of(machine);
+        let is_mistyped = kernels.iter().any(|name| words::distance(name, kernel) <= 2);
+        let takes_images = self.table().targets().any(|chip| chip.name == *machine);
+        if takes_images && !is_mistyped {
+            return format!(
+                "{machine} runs {}; another kernel is given as an image, {kernel}=IMAGE@{machine};",
+                words::listed(&kernels, "and")
+            );
+        }
         let near = words::nearest_three(&target.to_string(), known.iter().map(String::as_str));
-        bail!("unknown target `{target}`: did you mean {near}? `chronoscope list` shows all")
+        format!("did you mean {near}?")
+    }
+
+    /// The target and the chip that a target with a chip's name in the place of a machine means.
+    fn by_chip(&self, kernel: &str, machine: &str) -> Option<String> {
+        let name = machine.to_lowercase();
+        let parts = &self.table().parts;
+        // `stm32f405rg` has a suffix for the package, and `stm32f4` stands for a family.
+        let is_named = |part: &str| name.starts_with(part) || part.starts_with(&name);
+        let part = parts.iter().find(|part| name.len() > 4 && is_named(&part.name))?;
+        let mut chips = self.table().targets();
+        let chip = chips.find(|chip| part.runs.contains(&chip.core))?;
+        let known = self.images.targets(&chip.name);
+        let asked = format!("{kernel}@{}", chip.name);
+        let target = known.iter().find(|name| **name == asked).or(known.first())?;
+        Some(format!("a chip's time is `--target {target} --chip {}`;", part.name))
     }
 }
 

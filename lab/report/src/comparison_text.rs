@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::Side,
-    comparison::StatisticLine, comparison::in_a_word, comparison::numbers, comparison::steady,
-    comparison::up_to, error::Result,
+    comparison::StatisticLine, comparison::in_a_word, comparison::is_exact, comparison::numbers,
+    comparison::steady, comparison::up_to, error::Result,
 };
 use chronoscope_run::{Context, Unit};
 use chronoscope_units::{digits, show};
@@ -231,7 +231,9 @@ fn summary(comparison: &Comparison) -> String {
     if missing > 0 {
         parts.push(format!("{missing} not measured in B"));
     }
-    parts.push(format!("threshold {} %", digits(comparison.threshold * 100.0)));
+    if !is_exact(&comparison.lines) {
+        parts.push(format!("threshold {} %", digits(comparison.threshold * 100.0)));
+    }
     match comparison.interleaved {
         true => parts.push("A and B took turns".to_owned()),
         false => parts.extend(drift(&comparison.lines)),

@@ -13,6 +13,9 @@
 //!   twice the time. The counter `nominal` has the nominal part of a series that has one. The
 //!   counters `p50`, `p99` and `max` add the distribution, likewise; `p99` is present when every
 //!   repetition has enough samples for it.
+//! - The counter `answer` is the figure that answers the experiment's question, as the longest wait
+//!   of `masked`, in the repetition where it is a statistic of this series. The context's `answer` is
+//!   the title of the whole run's answer.
 //! - `cpu_time`: the mean of the case's series `processor time` if the experiment has one
 //!   (`transaction`); otherwise 0: it was not measured, and compare.py ends with an error where the
 //!   field is absent.
@@ -28,9 +31,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::{
+    answer::{Answer, reading, terminal::plain},
+    error::Result,
+};
 use chronoscope_run::{CaseResult, Repetition, Role, Run, SeriesResult, Statistic, Status, Unit};
 use chronoscope_statistics::median;
+use chronoscope_suite::spec::Figure;
 
 #[derive(Serialize)]
 struct File<'a> {
@@ -55,6 +62,8 @@ struct Context<'a> {
     json_schema_version: u32,
     /// A custom field, which Google Benchmark's format allows.
     study: &'a str,
+    /// A custom field: the title of the run's answer.
+    answer: String,
 }
 
 /// A repetition of a benchmark or an aggregate over its repetitions, in Google Benchmark's order of
@@ -116,6 +125,7 @@ pub fn render(run: &Run) -> Result<String> {
             library_build_type: &context.build,
             json_schema_version: 1,
             study: &run.study,
+            answer: plain(&Answer::from_run(run).title, false),
         },
         benchmarks: benchmarks(run),
     };
@@ -233,7 +243,7 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
                 iterations: repetition.count,
                 real_time: mean,
                 cpu_time: processor_time,
-                counters: counters(series, repetition).collect(),
+                counters: counters(case, series, repetition).collect(),
                 ..entry.clone()
             }
         })
@@ -242,10 +252,11 @@ fn series_entries(case: &CaseResult, series: &SeriesResult, entry: Entry) -> Vec
     [repetitions, aggregates].concat()
 }
 
-/// The counters of a repetition: the headline statistics that every repetition of the series has,
-/// the nominal part, which is in none of them, and the mean under the name of a unit that is no
-/// time.
+/// The counters of a repetition: the headline statistics that every repetition of the series has, the
+/// figure that answers the experiment's question, the nominal part, which is in none of them, and the
+/// mean under the name of a unit that is no time.
 fn counters(
+    case: &CaseResult,
     series: &SeriesResult,
     repetition: &Repetition,
 ) -> impl Iterator<Item = (&'static str, f64)> {
@@ -258,7 +269,28 @@ fn counters(
     });
     let unit = series.unit;
     let mean = (unit != Unit::Nanoseconds).then_some((unit.name(), repetition.mean));
-    headlines.chain(nominal).chain(mean)
+    headlines.chain(nominal).chain(mean).chain(answer(case, series, repetition))
+}
+
+/// The counter with the figure that answers the experiment's question; `None` where another series
+/// has it, or a repetition lacks it.
+fn answer(
+    case: &CaseResult,
+    series: &SeriesResult,
+    repetition: &Repetition,
+) -> Option<(&'static str, f64)> {
+    let (figure, _) = reading::figures(reading::find(&case.experiment)?);
+    let value = match figure {
+        Figure::Named(name) => case.figure(name)?.value,
+        Figure::First(statistic) | Figure::Last(statistic) | Figure::Of(_, statistic) => {
+            let of = Statistic::find(statistic)?.headline?;
+            let is_in_all = series.by_repetition.iter().all(|one| of(one).is_some());
+            let is_its =
+                reading::series_of(case, figure).is_some_and(|one| one.name == series.name);
+            of(repetition).filter(|_| is_its && is_in_all)?
+        }
+    };
+    Some(("answer", value))
 }
 
 type OverRepetitions = fn(&[f64]) -> f64;

@@ -52,11 +52,19 @@ impl Screen {
         Self { paint: Paint::Plain, columns: None, dumb: false, run: None }
     }
 
-    /// A command about the shown run: `report 12 --full`, or the flag alone where the run is not
+    /// The screen for lines of `width` characters: a run whose name leaves no room for a command is
+    /// not named.
+    pub fn of_width(&self, width: usize) -> Self {
+        let line = self.again("→ all figures: --evidence, why: --explain");
+        let run = self.run.clone().filter(|_| line.chars().count() <= width);
+        Self { run, ..self.clone() }
+    }
+
+    /// A command about the shown run: `chronoscope report 12 --full`, or the flag alone where the run is not
     /// kept.
     pub fn again(&self, flag: &str) -> String {
         match &self.run {
-            Some(run) => format!("report {run} {flag}"),
+            Some(run) => format!("chronoscope report {run} {flag}"),
             None => flag.to_owned(),
         }
     }

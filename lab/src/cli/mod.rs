@@ -5,7 +5,8 @@ use std::{env, ffi::OsString, path::PathBuf, process, sync::LazyLock, thread};
 use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::experiments;
 use clap::{
-    Args, Parser, Subcommand, ValueEnum, error::ContextKind, error::ContextValue, error::ErrorKind,
+    Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ContextKind,
+    error::ContextValue, error::ErrorKind,
 };
 
 use chronoscope_engine::study;
@@ -202,8 +203,8 @@ pub struct Run {
     /// Real-time priority (1 to 91).
     #[arg(short = 'p', long, value_name = "PRIO", value_parser = whole, help_heading = HOW)]
     pub priority: Option<u64>,
-    /// Interval of periodic experiments, in µs.
-    #[arg(short = 'i', long, value_name = "US", value_parser = whole, help_heading = HOW)]
+    /// Interval of periodic experiments, in µs, or with a unit as 1ms.
+    #[arg(short = 'i', long, value_name = "US", value_parser = microseconds, help_heading = HOW)]
     pub interval: Option<u64>,
     /// Samples per case, over all repetitions.
     #[arg(short = 'l', long, value_name = "LOOPS", value_parser = one_or_more, help_heading = HOW)]
@@ -221,8 +222,8 @@ pub struct Run {
     /// The number of tasks.
     #[arg(short = 't', long = "threads", value_name = "TASKS", value_parser = whole, help_heading = HOW)]
     pub tasks: Option<u64>,
-    /// Deadline in µs: samples above it are misses.
-    #[arg(short = 'b', value_name = "US", value_parser = one_or_more, help_heading = HOW)]
+    /// Deadline in µs, or with a unit as 2ms: samples above it are misses.
+    #[arg(short = 'b', value_name = "US", value_parser = deadline, help_heading = HOW)]
     pub deadline: Option<u64>,
     /// The kernel of linux@vm: a bzImage or a vmlinux of your own.
     #[arg(long, value_name = "FILE", help_heading = OWN)]
@@ -841,7 +842,14 @@ fn unknown_command(complaint: &str, word: &str) -> String {
     } else if experiments::find(word).is_some() {
         "an experiment"
     } else {
-        return complaint.to_owned();
+        let commands = Cli::command();
+        let names = commands.get_subcommands().filter(|one| !one.is_hide_set());
+        let near = units::words::nearest(word, names.map(clap::Command::get_name));
+        return if near.is_empty() {
+            complaint.to_owned()
+        } else {
+            format!("unrecognized subcommand '{}'{near}", units::printable(word))
+        };
     };
     format!("`{word}` is {kind}: `chronoscope run {word}` runs it")
 }
@@ -927,6 +935,23 @@ fn whole(text: &str) -> Result<u64, &'static str> {
 /// Reads a whole number of at least 1.
 fn one_or_more(text: &str) -> Result<u64, &'static str> {
     whole(text).ok().filter(|number| *number > 0).ok_or("write a whole number of at least 1")
+}
+
+/// Reads a time of a flag, in µs without a unit.
+fn microseconds(text: &str) -> Result<u64, &'static str> {
+    let wrong = "write a whole number of µs, or a time with its unit, as 1ms";
+    if let Ok(number) = whole(text) {
+        return Ok(number);
+    }
+    let time = units::parse_time(text).map_err(|_| wrong)? / 1e3;
+    let is_whole = time.fract() == 0.0 && time < 1e15;
+    if is_whole { Ok(time as u64) } else { Err(wrong) }
+}
+
+/// Reads a time of a flag that is not 0, in µs without a unit.
+fn deadline(text: &str) -> Result<u64, &'static str> {
+    let us = microseconds(text)?;
+    if us > 0 { Ok(us) } else { Err("every sample would miss it: write a time above 0") }
 }
 
 /// Reduces clap's message to its first sentence and its tip or its list of valid values, if any.

@@ -1,6 +1,6 @@
 //! `chronoscope baseline`: writes a run's figures to a file, and compares later runs with it.
 
-use std::ffi::OsStr;
+use std::{collections::BTreeSet, ffi::OsStr};
 
 use anyhow::{Result, bail};
 
@@ -16,6 +16,7 @@ use chronoscope_report::{
 };
 use chronoscope_run::{Context, Run, Unit};
 use chronoscope_store::{Store, reference::Reference};
+use chronoscope_units::OneLine;
 
 /// Writes a baseline, or checks a run against one; returns the exit status.
 ///
@@ -43,6 +44,17 @@ fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
     }
     report::emit(&baseline::render(&baseline), arguments.output.as_deref())?;
     if !arguments.quiet {
+        if let Some(file) = &arguments.output {
+            let cases: BTreeSet<&OneLine> = baseline.series.keys().map(|key| &key.case).collect();
+            console::remark(&format!(
+                "{}: {} series of {} cases of {found}; `chronoscope baseline check {}` compares a \
+                 later run",
+                file.display(),
+                baseline.series.len(),
+                cases.len(),
+                file.display()
+            ));
+        }
         let interrupted = run
             .context
             .interrupted

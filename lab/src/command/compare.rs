@@ -199,7 +199,8 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
     notes.extend(pairing.note(&pairs));
     notes.extend(scatter(&lines));
     let comparison = Comparison::new([a_side, b_side], &options, lines);
-    let comparison = Comparison { only_in_a, only_in_b, notes, ..comparison };
+    let subjects = comparison::subjects(&pairs);
+    let comparison = Comparison { only_in_a, only_in_b, notes, subjects, ..comparison };
     Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), measured: None })
 }
 
@@ -398,6 +399,7 @@ fn compare_variants(
     };
     let sides = [side(&arguments.a, a), side(&arguments.b, b)];
     let mut comparison = Comparison::new(sides, &options, lines);
+    comparison.subjects = comparison::subjects(&results);
     comparison.notes.extend(looks);
     if !left_out.is_empty() {
         comparison.notes.push(format!(

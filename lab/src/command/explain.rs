@@ -1,9 +1,16 @@
-//! `chronoscope explain`: the words of the screen and the page.
+//! `chronoscope explain`: the words of the screen and the page, and the names of experiments, of
+//! studies and of parameters.
+
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, bail};
+use chronoscope_suite::{EXPERIMENTS, Parameter, experiments};
 
+use super::list;
 use crate::cli;
 use chronoscope_base::console;
+use chronoscope_engine::study;
+use chronoscope_machine::Machines;
 use chronoscope_report::{
     Screen, answer::explain::glossary, answer::explain::term, text_table::fold,
 };
@@ -16,11 +23,16 @@ use chronoscope_units::{printable, words};
 pub fn execute(arguments: &cli::Explain) -> Result<u8> {
     let Some(word) = arguments.word.as_deref() else {
         let names: Vec<&str> = glossary().map(|(name, _)| name).collect();
-        console::print(&format!("chronoscope explain WORD, of these:\n\n{}\n", names.join("\n")))?;
+        console::print(&format!(
+            "chronoscope explain WORD, of these, or the name of an experiment, a study or a \
+             parameter:\n\n{}\n",
+            names.join("\n")
+        ))?;
         return Ok(0);
     };
-    let Some(text) = term(word) else {
-        let near = words::nearest_three(word, glossary().map(|(name, _)| name));
+    let parameters = Parameters::all()?;
+    let Some(text) = explanation(word, &parameters)? else {
+        let near = words::nearest_three(word, known(&parameters).into_iter());
         bail!(
             "there is no word `{}`: did you mean {near}? `chronoscope explain` lists all",
             printable(word)
@@ -28,4 +40,70 @@ pub fn execute(arguments: &cli::Explain) -> Result<u8> {
     };
     console::print(&fold(&text, Screen::for_output(None, None).columns))?;
     Ok(0)
+}
+
+/// What a word means: in the glossary, as an experiment, as a study or as a parameter, in this order,
+/// and each that it is; `None` for an unknown word.
+fn explanation(word: &str, parameters: &Parameters) -> Result<Option<String>> {
+    let study = match study::named(word) {
+        Some(name) => Some(format!(
+            "{name}: a study\n\n{}\n`chronoscope run {name}` runs it\n",
+            study::find(Path::new(name))?.title
+        )),
+        None => None,
+    };
+    let parts: Vec<String> =
+        [term(word), experiments::find(word).map(list::describe), study, parameters.about(word)]
+            .into_iter()
+            .flatten()
+            .collect();
+    Ok((!parts.is_empty()).then(|| parts.join("\n")))
+}
+
+/// All words that have an explanation, each once.
+fn known(parameters: &Parameters) -> BTreeSet<&'static str> {
+    let terms = glossary().flat_map(|(name, _)| name.split(", "));
+    let experiments = EXPERIMENTS.iter().map(|spec| spec.name);
+    let parameters = parameters.0.iter().map(|(_, parameter)| parameter.name);
+    terms.chain(experiments).chain(study::names()).chain(parameters).collect()
+}
+
+/// All parameters, each with the experiment that takes it, or with the target that takes it for all
+/// experiments.
+struct Parameters(Vec<(String, &'static Parameter)>);
+
+impl Parameters {
+    fn all() -> Result<Self> {
+        let machines = Machines::default();
+        let mut all: Vec<(String, &'static Parameter)> = Vec::new();
+        for spec in EXPERIMENTS {
+            let own = spec.parameters.iter();
+            all.extend(own.map(|parameter| (spec.name.to_owned(), parameter)));
+        }
+        for target in machines.targets() {
+            let own = machines.describe(&target.parse()?)?.parameters;
+            all.extend(own.into_iter().map(|(parameter, _)| (target.clone(), parameter)));
+        }
+        Ok(Self(all))
+    }
+
+    /// What a parameter of that name means to each experiment or target, those of one meaning on one
+    /// line.
+    fn about(&self, name: &str) -> Option<String> {
+        let ours = || self.0.iter().filter(|(_, parameter)| parameter.name == name);
+        let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
+        for (of, parameter) in ours() {
+            let line = list::line(parameter, parameter.default);
+            match lines.iter_mut().find(|(_, known)| *known == line) {
+                Some((all, _)) => all.push(of),
+                None => lines.push((vec![of], line)),
+            }
+        }
+        let first = ours().next()?.1;
+        let mut text = format!("{}: a parameter (--set {}=VALUE)\n", first.name, first.name);
+        for (all, line) in lines {
+            text.push_str(&format!("\n{}:\n  {line}\n", all.join(", ")));
+        }
+        Some(text)
+    }
 }

@@ -118,7 +118,7 @@ fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// One experiment: its facts and its parameters.
-fn describe(spec: &Spec) -> String {
+pub(super) fn describe(spec: &Spec) -> String {
     let mut text = format!("{}: {}\n\n", spec.name, spec.summary);
     for (name, fact) in facts(spec) {
         text += &format!("  {name:<10}{fact}\n");
@@ -131,7 +131,7 @@ fn describe(spec: &Spec) -> String {
 }
 
 /// A parameter with its default, help and values.
-fn line(parameter: &Parameter, default: &str) -> String {
+pub(super) fn line(parameter: &Parameter, default: &str) -> String {
     let unit =
         if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
     format!("{:<14}{default}{unit}  {} [{}]", parameter.name, parameter.help, values(parameter))

@@ -2,11 +2,15 @@
 //! made from the command line's own description.
 
 use anyhow::Result;
-use clap::CommandFactory as _;
+use chronoscope_suite::EXPERIMENTS;
+use clap::{Command, CommandFactory as _, builder::PossibleValuesParser};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
 use chronoscope_base::console;
+use chronoscope_engine::study;
+use chronoscope_machine::Machines;
+use chronoscope_report::answer::explain::glossary;
 
 /// Prints the manual page, in roff: the program, then each command. Returns the exit status.
 ///
@@ -33,7 +37,45 @@ pub fn page() -> Result<u8> {
 /// The completions cannot be printed.
 pub fn completions(shell: Shell) -> Result<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "chronoscope", &mut text);
+    let mut command = with_names(Cli::command());
+    clap_complete::generate(shell, &mut command, "chronoscope", &mut text);
     console::print(&String::from_utf8(text)?)?;
     Ok(0)
+}
+
+/// The command line with the names that a user types: experiments, studies, targets, parameters,
+/// chips and words. The parser does not have them, since each of these takes other values too.
+fn with_names(command: Command) -> Command {
+    let machines = Machines::default();
+    let experiments: Vec<&str> = EXPERIMENTS.iter().map(|spec| spec.name).collect();
+    let studies: Vec<&str> = study::names().collect();
+    let parameters = EXPERIMENTS.iter().flat_map(|spec| spec.parameters).map(|one| one.name);
+    let mut parameters: Vec<String> = parameters.map(|name| format!("{name}=")).collect();
+    parameters.sort();
+    parameters.dedup();
+    let targets: Vec<String> = machines.targets().collect();
+    let chips: Vec<String> = machines.chips().map(str::to_owned).collect();
+    let words: Vec<&str> = glossary().flat_map(|(name, _)| name.split(", ")).collect();
+    let both = [&studies[..], &experiments[..]].concat();
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    // The commands and their arguments, by their names in the parser.
+    let tables = [
+        ("experiments", owned(&both)),
+        ("experiment", owned(&experiments)),
+        ("study", owned(&studies)),
+        ("target", targets),
+        ("set", parameters),
+        ("chip", chips),
+        ("word", owned(&words)),
+    ];
+    command.mut_subcommands(|one| {
+        tables.iter().fold(one, |one, (name, values)| {
+            let has = one.get_arguments().any(|argument| argument.get_id() == *name);
+            if !has {
+                return one;
+            }
+            let parser = PossibleValuesParser::new(values.clone());
+            one.mut_arg(*name, |argument| argument.value_parser(parser))
+        })
+    })
 }

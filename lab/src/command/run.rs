@@ -25,7 +25,7 @@ use chronoscope_machine::{
 };
 use chronoscope_report::{self as report, Screen, format::JSON};
 use chronoscope_run::{Context, Shard, Target};
-use chronoscope_units::{OneLine, words};
+use chronoscope_units::{OneLine, words, words::listed};
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
     if arguments.list {
@@ -88,6 +88,7 @@ impl Planned {
         overrides: &Overrides,
     ) -> Result<Self> {
         let (cases, peers) = study.plan(machines, overrides)?;
+        left_alone(&cases, overrides).iter().for_each(|remark| console::remark(remark));
         let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let Some(number) = shard_number(arguments)? else {
             return Ok(Self { cases, peers, keep_samples, shard: None });
@@ -100,6 +101,29 @@ impl Planned {
             shard: Some(shard),
         })
     }
+}
+
+/// The remarks on settings that some of several named experiments do not have.
+fn left_alone(cases: &[Case], overrides: &Overrides) -> Vec<String> {
+    let names = |name: &str, is_set: bool| -> Vec<&str> {
+        let of = |experiment: &&String| {
+            let mut ours = cases.iter().filter(|case| case.spec.name == **experiment);
+            ours.any(|case| case.asked.iter().any(|asked| asked == name)) == is_set
+        };
+        overrides.experiments.iter().filter(of).map(String::as_str).collect()
+    };
+    let remark = |name: &String| {
+        let (set, without) = (names(name, true), names(name, false));
+        (!set.is_empty() && !without.is_empty()).then(|| {
+            let have = if without.len() == 1 { "has" } else { "have" };
+            format!(
+                "`{name}` is set for {}; {} {have} no such parameter here",
+                listed(&set, "and"),
+                listed(&without, "and")
+            )
+        })
+    };
+    overrides.settings.keys().filter_map(remark).collect()
 }
 
 fn plan(

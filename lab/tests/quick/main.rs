@@ -8,3 +8,4 @@ mod bad_input;
 mod documentation;
 mod floors;
 mod mistakes;
+mod words;

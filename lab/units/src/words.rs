@@ -27,10 +27,15 @@ pub fn nearest_three<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> St
     all.sort_unstable();
     all.dedup();
     let near: Vec<&str> = all.into_iter().take(3).map(|(_, other)| other).collect();
-    match near.as_slice() {
+    listed(&near, "or")
+}
+
+/// Returns the words as `a, b or c`, with that conjunction.
+pub fn listed(words: &[&str], conjunction: &str) -> String {
+    match words {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
     }
 }
 
@@ -46,5 +51,6 @@ mod tests {
         let names = ["ab", "abcd", "abc", "zzzzz", "abc"];
         assert_eq!(nearest_three("abcd", names.into_iter()), "abcd, abc or ab");
         assert_eq!(nearest_three("a", [].into_iter()), "");
+        assert_eq!(listed(&["a", "b", "c"], "and"), "a, b and c");
     }
 }

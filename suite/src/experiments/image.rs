@@ -38,7 +38,7 @@ pub static SPEC: Spec = Spec {
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
     question: "how many bytes does the smallest image take?",
-    compared: "the smallest image, flash",
+    compared: "the smallest image takes, in bytes of flash,",
     typical: Figure::Of("text", "max"),
     worst: None,
     also: &[("memory", Figure::Of("memory", "max"))],

@@ -281,7 +281,7 @@ fn report<K: Kernel>(trial: &mut Trial<'_, K>, throughput: &Program<K>, latency:
 /// The sentences that read the result.
 pub const READING: Reading = Reading {
     question: "how much longer does a program take beside another?",
-    compared: "a short program takes beside another, as a multiple",
+    compared: "a short program takes, as a multiple of its time alone,",
     typical: Figure::Named("latency stretched"),
     worst: None,
     sentences: &[

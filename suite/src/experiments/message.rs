@@ -274,6 +274,6 @@ async fn receiver<T: Messages, const ROUND_TRIP: bool>(traffic: &'static Traffic
 pub const READING: Reading = Reading {
     question: "how soon does a message reach a more urgent task?",
     compared: "a message reaches a more urgent task in",
-    sentences: &["a message reaches a more urgent task in {p50}, {max} at worst"],
+    sentences: &["a message reaches a more urgent task in {p50} at the median, {max} at worst"],
     ..MEDIAN
 };

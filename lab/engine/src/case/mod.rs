@@ -139,7 +139,11 @@ impl Case {
     /// Returns whether the case leaves the parameter out because it has its default.
     pub fn may_have(&self, name: &str) -> bool {
         let mut parameters = self.spec.parameters.iter();
-        parameters.any(|known| known.name == name && matches!(known.values, Values::Extra(_)))
+        parameters.any(|known| {
+            known.name == name
+                && matches!(known.values, Values::Extra(_))
+                && is_offered(self.spec, known, &self.target)
+        })
     }
 
     /// The parameters that were set, which tell this case from others of its experiment: `tasks=10
@@ -191,15 +195,32 @@ pub fn parameters(
     spec: &'static Spec,
     target: &Target,
 ) -> Result<Vec<(&'static Parameter, String)>> {
-    Ok(parameters_on(&machines.describe(target)?, spec))
+    Ok(parameters_on(&machines.describe(target)?, spec, target))
+}
+
+/// Parameters that the kernels of one name alone have, and images of the user's: the experiment, the
+/// parameter, the kernel.
+const OF_VARIANTS: [(&str, &str, &str); 1] = [("interrupt", "tasks", "tandem-basepri")];
+
+/// Returns whether the kernel of a target has the parameter of an experiment.
+fn is_offered(spec: &Spec, parameter: &Parameter, target: &Target) -> bool {
+    target.image.is_some()
+        || OF_VARIANTS.iter().all(|(experiment, name, kernel)| {
+            (spec.name, parameter.name) != (*experiment, *name) || target.kernel == *kernel
+        })
 }
 
 /// All parameters of an experiment on a described target, as [`parameters`].
-fn parameters_on(machine: &Description, spec: &'static Spec) -> Vec<(&'static Parameter, String)> {
+fn parameters_on(
+    machine: &Description,
+    spec: &'static Spec,
+    target: &Target,
+) -> Vec<(&'static Parameter, String)> {
     let default = |parameter: &'static Parameter| {
         machine.default(spec, parameter).unwrap_or(parameter.default).to_owned()
     };
-    let own = spec.parameters.iter().map(|parameter| (parameter, default(parameter)));
+    let own = spec.parameters.iter().filter(|parameter| is_offered(spec, parameter, target));
+    let own = own.map(|parameter| (parameter, default(parameter)));
     let of_port = machine.parameters.iter().map(|(parameter, value)| {
         (*parameter, machine.default(spec, parameter).unwrap_or(value).to_owned())
     });
@@ -219,7 +240,7 @@ pub fn expand(
     plan: &Plan,
 ) -> Result<Vec<Case>> {
     let machine = machines.describe(target)?;
-    let table = parameters_on(&machine, spec);
+    let table = parameters_on(&machine, spec, target);
     let settings = &with_fallbacks(&machine, settings, plan);
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name)

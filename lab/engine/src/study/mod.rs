@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use chronoscope_suite::{Spec, experiments::image::SPEC as IMAGE};
+use chronoscope_suite::{EXPERIMENTS, Spec, experiments::image::SPEC as IMAGE};
 use serde::Deserialize;
 
 pub use self::peer::{Peer, StatisticPair};
@@ -136,11 +136,16 @@ impl Overrides {
             cases.iter().any(|case| case.parameter(name).is_some() || case.may_have(name))
         };
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
+            let has = |spec: &&&Spec| spec.parameters.iter().any(|known| known.name == name);
+            let others: Vec<&str> = EXPERIMENTS.iter().filter(has).map(|spec| spec.name).collect();
             let names =
                 cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
+            let mend = match others.as_slice() {
+                [] => words::hint(name, names),
+                others => format!(": it is one of {};", words::listed(others, "and")),
+            };
             bail!(
-                "no experiment here has a parameter `{name}`{} `chronoscope list EXPERIMENT` shows all",
-                words::hint(name, names)
+                "no experiment here has a parameter `{name}`{mend} `chronoscope list EXPERIMENT` shows all"
             );
         }
         if self.loops.is_some() && cases.iter().all(|case| case::loops(case.spec).is_none()) {

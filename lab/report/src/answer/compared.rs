@@ -9,10 +9,12 @@ use super::{
 };
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::StatisticLine,
-    comparison::in_a_word, comparison::is_not_judged, comparison::open_by, comparison::slower_by,
+    comparison::in_a_word, comparison::is_exact, comparison::is_not_judged, comparison::open_by,
+    comparison::slower_by,
 };
 use chronoscope_run::Unit;
 use chronoscope_statistics::Interval;
+use chronoscope_suite::spec::{Decides, Figure};
 use chronoscope_units::digits;
 
 /// The ratio from which a change is written as a factor. Smaller changes are written in percent.
@@ -51,33 +53,92 @@ impl Compared {
     }
 }
 
+/// The words of a comparison's sentences.
+struct Words<'a> {
+    /// What A is: its kernel, its target or its setting where that tells it from B, else `A`.
+    a: &'a str,
+    /// What B is.
+    b: &'a str,
+    /// Any change counts; otherwise changes beyond the threshold do.
+    is_exact: bool,
+    /// The threshold in percent.
+    percent: String,
+}
+
+impl<'a> Words<'a> {
+    fn of(comparison: &'a Comparison) -> Self {
+        let [a, b] = comparison.subjects.as_ref().map_or(["A", "B"], |both| [&both[0], &both[1]]);
+        let percent = digits(comparison.threshold * 100.0);
+        Self { a, b, is_exact: is_exact(&comparison.lines), percent }
+    }
+
+    /// ` by more than 5 %`; empty for exact figures, of which any growth counts.
+    fn beyond(&self) -> String {
+        if self.is_exact { String::new() } else { format!(" by more than {} %", self.percent) }
+    }
+}
+
+/// The words for more and for less of a series.
+struct Degrees {
+    /// As `20 % slower`.
+    more: &'static str,
+    /// As `20 % faster`.
+    less: &'static str,
+    /// As `takes 3.0 × as long`.
+    multiple: (&'static str, &'static str),
+}
+
+impl Degrees {
+    fn of(line: &Line) -> Self {
+        match line.unit {
+            Some(Unit::Count) => {
+                Self { more: "larger", less: "smaller", multiple: ("is", "as large") }
+            }
+            _ => Self { more: "slower", less: "faster", multiple: ("takes", "as long") },
+        }
+    }
+}
+
 fn title(comparison: &Comparison) -> String {
+    let words = Words::of(comparison);
     let whole = match comparison.lines.as_slice() {
-        [one] if comparison.only_in_a.is_empty() => of_one(one, comparison.threshold),
+        [one] if comparison.only_in_a.is_empty() => of_one(one, &words),
         [] => None,
-        lines => Some(of_many(comparison, lines)),
+        lines => Some(of_many(comparison, lines, &words)),
     };
     whole.unwrap_or_else(|| reading::capital(&comparison.answer))
 }
 
-/// The sentence on a single series; `None` if the series is inconclusive or has no statistics.
-fn of_one(line: &Line, threshold: f64) -> Option<String> {
+/// The name of the statistic that answers the question of a line's experiment, if the worst does.
+fn decisive(line: &Line) -> Option<&'static str> {
+    let reading = reading::find(&line.experiment)?;
+    (reading.decides == Decides::Worst).then_some("max")
+}
+
+/// The sentence on a single series; `None` if the series is inconclusive or has no statistics. The
+/// statistic that answers the experiment's question comes first.
+fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
     let of = |wanted: &[Finding]| -> Vec<&StatisticLine> {
-        line.statistics.iter().filter(|one| wanted.contains(&one.finding)).collect()
+        let found = line.statistics.iter().filter(|one| wanted.contains(&one.finding));
+        let mut found: Vec<&StatisticLine> = found.collect();
+        found.sort_by_key(|one| Some(one.statistic) != decisive(line));
+        found
     };
     let slower = of(&[Finding::Regression]);
     let faster = of(&[Finding::Improvement]);
     let equal = of(&[Finding::Pass]);
     let open = of(&[Finding::NoRegressionShown]);
-    let percent = digits(threshold * 100.0);
+    let Words { a, b, is_exact, percent } = words;
     if line.finding == Finding::Inconclusive || line.statistics.is_empty() {
         return None;
     }
     let rest = match (equal.as_slice(), open.as_slice()) {
         ([], []) => String::new(),
+        (equal, []) if *is_exact => format!("; equal {}", places(equal)),
         (equal, []) => format!("; within {percent} % {}", places(equal)),
         (_, open) => format!("; undecided {}", places(open)),
     };
+    let degrees = Degrees::of(line);
     match (slower.as_slice(), faster.as_slice()) {
         ([], []) if open.is_empty() => {
             let same = equal.iter().all(|one| in_a_word(one) == "same");
@@ -86,20 +147,28 @@ fn of_one(line: &Line, threshold: f64) -> Option<String> {
                 _ => String::new(),
             };
             Some(match same {
-                true => format!("B equals A within {percent} %{place}"),
-                false => format!("B is not slower than A by more than {percent} %{place}"),
+                true if *is_exact => format!("{b} equals {a} exactly{place}"),
+                true => format!("{b} equals {a} within {percent} %{place}"),
+                false => format!("{b} is not {} than {a}{}{place}", degrees.more, words.beyond()),
             })
         }
-        ([], []) => Some(undecided(&equal, &open)),
-        (slower, []) => Some(changed(slower, line.statistics.len(), false) + &rest),
-        ([], faster) => Some(changed(faster, line.statistics.len(), true) + &rest),
-        (slower, faster) => Some(mixed(slower, faster)),
+        ([], []) => Some(undecided(&equal, &open, b)),
+        (slower, []) => Some(changed(slower, line, b, false) + &rest),
+        ([], faster) => Some(changed(faster, line, b, true) + &rest),
+        // The places of a distribution stand in its own order here.
+        (slower, faster) => {
+            let order = |all: &[&StatisticLine]| -> Vec<_> {
+                let has = |one: &&StatisticLine| all.iter().any(|of| of.statistic == one.statistic);
+                line.statistics.iter().filter(has).collect()
+            };
+            Some(mixed(&order(slower), &order(faster), b))
+        }
     }
 }
 
 /// The sentence on statistics of which none changed by more than the threshold as far as is known.
 /// An equal median is named before an open tail.
-fn undecided(equal: &[&StatisticLine], open: &[&StatisticLine]) -> String {
+fn undecided(equal: &[&StatisticLine], open: &[&StatisticLine], b: &str) -> String {
     let (unknown, open): (Vec<&StatisticLine>, Vec<&StatisticLine>) =
         open.iter().copied().partition(|one| is_not_judged(one));
     let slower = open.iter().find_map(|one| Some((one, slower_by(one)?)));
@@ -112,8 +181,8 @@ fn undecided(equal: &[&StatisticLine], open: &[&StatisticLine]) -> String {
     match (equal, slower) {
         ([_, ..], _) if has_median(equal) => format!("Equal {}; {tail}", places(equal)),
         (_, Some((one, ends))) => match one.statistic {
-            "p50" => format!("B is {}", open_by(ends, one.threshold)),
-            _ => format!("B is {} {}", one.at, open_by(ends, one.threshold)),
+            "p50" => format!("{b} is {}", open_by(ends, one.threshold)),
+            _ => format!("{b} is {} {}", one.at, open_by(ends, one.threshold)),
         },
         _ if open.is_empty() => format!("Nothing is judged: {tail}"),
         _ => format!("No slowdown is shown{}", excluded(&open)),
@@ -137,11 +206,11 @@ fn places(statistics: &[&StatisticLine]) -> String {
     statistics.iter().map(|one| one.at).collect::<Vec<_>>().join(", ")
 }
 
-/// The sentence on statistics that all changed in the same direction. `all` is the number of judged
-/// statistics.
-fn changed(statistics: &[&StatisticLine], all: usize, faster: bool) -> String {
-    let place = |one: &StatisticLine| match all {
-        1 if one.statistic == "p50" => String::new(),
+/// The sentence on statistics of a line that all changed in the same direction.
+fn changed(statistics: &[&StatisticLine], line: &Line, b: &str, faster: bool) -> String {
+    let degrees = Degrees::of(line);
+    let place = |one: &StatisticLine| match line.statistics.len() {
+        1 if one.statistic == "p50" || line.unit == Some(Unit::Count) => String::new(),
         _ => format!(" {}", one.at),
     };
     let part = |(index, one): (usize, &&StatisticLine)| {
@@ -150,21 +219,21 @@ fn changed(statistics: &[&StatisticLine], all: usize, faster: bool) -> String {
         };
         let ends = one.figures.interval.map_or_else(String::new, |ends| interval(ratio, ends));
         let word = match (index, faster, is_factor(ratio)) {
-            (0, true, _) => " faster",
-            (0, false, true) => " as long",
-            (0, false, false) => " slower",
-            _ => "",
+            (0, true, _) => format!(" {}", degrees.less),
+            (0, false, true) => format!(" {}", degrees.multiple.1),
+            (0, false, false) => format!(" {}", degrees.more),
+            _ => String::new(),
         };
         format!("{}{word}{}{ends}", size(ratio), place(one))
     };
     // Two statistics have room in a title; the table has all.
     let parts: Vec<String> = statistics.iter().enumerate().take(2).map(part).collect();
     let takes = !faster && statistics[0].figures.ratio.is_some_and(is_factor);
-    format!("B {} {}", if takes { "takes" } else { "is" }, parts.join(", "))
+    format!("{b} {} {}", if takes { degrees.multiple.0 } else { "is" }, parts.join(", "))
 }
 
 /// The sentence on a series with slower and with faster statistics.
-fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> String {
+fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine], b: &str) -> String {
     let parts = |statistics: &[&StatisticLine], word: &str| {
         let part = |(index, one): (usize, &&StatisticLine)| {
             let ratio = one.figures.ratio.map_or_else(|| "longer".to_owned(), size);
@@ -179,9 +248,9 @@ fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> String {
         ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max)
     };
     match (has_better_tail(slower, faster), tail(faster) >= FACTOR) {
-        (true, true) => format!("B removes the tail: {less}, for {more}"),
-        (true, false) => format!("B shortens the tail: {less}, for {more}"),
-        (false, _) => format!("B lengthens the tail: {more}, for {less}"),
+        (true, true) => format!("{b} removes the tail: {less}, for {more}"),
+        (true, false) => format!("{b} shortens the tail: {less}, for {more}"),
+        (false, _) => format!("{b} lengthens the tail: {more}, for {less}"),
     }
 }
 
@@ -195,10 +264,15 @@ fn has_better_tail(slower: &[&StatisticLine], faster: &[&StatisticLine]) -> bool
     faster.last().and_then(place) > slower.last().and_then(place)
 }
 
-/// The sentence on several series: the number with each finding, and the greatest change.
-fn of_many(comparison: &Comparison, lines: &[Line]) -> String {
+/// The sentence on several series: of one experiment on one case the series that answers its question;
+/// else the number with each finding, and the greatest change.
+fn of_many(comparison: &Comparison, lines: &[Line], words: &Words<'_>) -> String {
+    if let Some(sentence) = of_headline(comparison, lines, words) {
+        return sentence;
+    }
     let number = |finding: Finding| lines.iter().filter(|line| line.finding == finding).count();
-    let percent = digits(comparison.threshold * 100.0);
+    let Words { b, .. } = words;
+    let degrees = Degrees::of(&lines[0]);
     let all = format!("{} series", lines.len());
     let (worse, mixed, better) =
         (number(Finding::Regression), number(Finding::Mixed), number(Finding::Improvement));
@@ -209,9 +283,9 @@ fn of_many(comparison: &Comparison, lines: &[Line]) -> String {
             clauses.push(format!("{words} {number}"));
         }
     };
-    add(worse, "slower in");
-    add(mixed, "slower and faster in");
-    add(better, "faster in");
+    add(worse, &format!("{} in", degrees.more));
+    add(mixed, &format!("{} and {} in", degrees.more, degrees.less));
+    add(better, &format!("{} in", degrees.less));
     let mut rest: Vec<String> = Vec::new();
     let mut left = |number: usize, words: &str| {
         if number > 0 {
@@ -226,18 +300,39 @@ fn of_many(comparison: &Comparison, lines: &[Line]) -> String {
         return match equal {
             0 => format!("No slowdown is shown in {all}{rest}"),
             _ if equal == lines.len() && rest.is_empty() => {
-                format!("B is slower in none of {all} by more than {percent} %")
+                format!("{b} is {} in none of {all}{}", degrees.more, words.beyond())
             }
-            _ => format!("B is not slower in {equal} of {all} by more than {percent} %{rest}"),
+            _ => format!("{b} is not {} in {equal} of {all}{}{rest}", degrees.more, words.beyond()),
         };
     }
-    let title = format!("B is {} of {all}{rest}", clauses.join(", "));
+    let title = format!("{b} is {} of {all}{rest}", clauses.join(", "));
     match greatest(lines, worse + mixed > 0) {
         Some(example) if title.chars().count() + example.chars().count() + 2 <= TITLE => {
             format!("{title}: {example}")
         }
         _ => title,
     }
+}
+
+/// The sentence on the series that answers an experiment's question, where all series are of one case;
+/// `None` if another series is worse off than this one, which the count has to say.
+fn of_headline(comparison: &Comparison, lines: &[Line], words: &Words<'_>) -> Option<String> {
+    let first = lines.first()?;
+    let is_one_case = lines.iter().all(|line| line.key == first.key);
+    if !is_one_case || !comparison.only_in_a.is_empty() {
+        return None;
+    }
+    let (figure, _) = reading::figures(reading::find(&first.experiment)?);
+    let line = match figure {
+        Figure::First(_) => first,
+        Figure::Last(_) => lines.last()?,
+        Figure::Of(series, _) => lines.iter().find(|line| line.series == series)?,
+        Figure::Named(_) => return None,
+    };
+    if lines.iter().any(|other| other.finding > line.finding) {
+        return None;
+    }
+    Some(format!("{}: {}", line.title(), of_one(line, words)?))
 }
 
 /// The greatest change of a statistic in words, as `42 × as long at p99 in switch tasks=2`.
@@ -251,11 +346,12 @@ fn greatest(lines: &[Line], slower: bool) -> Option<String> {
     let (line, one, ratio) = with_ratio
         .max_by(|one, other| one.2.max(1.0 / one.2).total_cmp(&other.2.max(1.0 / other.2)))?;
     let words = if slower && is_factor(ratio) {
-        format!("{} as long", size(ratio))
+        format!("{} {}", size(ratio), Degrees::of(line).multiple.1)
     } else {
         format!("by {}", size(ratio))
     };
-    Some(format!("{words} {} in {}", one.at, line.title()))
+    let at = if line.unit == Some(Unit::Count) { String::new() } else { format!(" {}", one.at) };
+    Some(format!("{words}{at} in {}", line.title()))
 }
 
 // The parameter is a reference because `Option::filter` passes one.
@@ -450,9 +546,10 @@ fn next(comparison: &Comparison) -> Vec<Step> {
     let command = comparison.lines.iter().find_map(|line| line.in_turn.as_deref());
     next.extend(command.map(|command| Step::new("measure in turn", command)));
     if comparison.lines.len() == 1 && comparison.finding == Finding::Mixed {
+        let Words { a, b, .. } = Words::of(comparison);
         let (tail, median) = match verdict(comparison).starts_with("better tail") {
-            true => ("B", "A"),
-            false => ("A", "B"),
+            true => (b, a),
+            false => (a, b),
         };
         next.push(Step::new("a deadline to meet", tail));
         next.push(Step::new("a short median", median));
@@ -508,7 +605,7 @@ mod tests {
     /// The answer of a comparison of series with statistics.
     fn answer(series: &[&[Of]]) -> Compared {
         let run = chronoscope_run::sample::run();
-        let line = |statistics: &&[Of]| {
+        let line = |(place, statistics): (usize, &&[Of])| {
             let statistic = |(name, finding, ratio, low, high): &Of| {
                 let judged = crate::comparison::ComparedStatistic::find(name).unwrap();
                 StatisticLine {
@@ -538,7 +635,7 @@ mod tests {
             let has = |finding| found.clone().any(|one| one == finding);
             let both = has(Finding::Regression) && has(Finding::Improvement);
             Line {
-                key: String::new(),
+                key: place.to_string(),
                 experiment: "switch".to_owned(),
                 case: "tasks=2".to_owned(),
                 series: "switch".to_owned(),
@@ -571,7 +668,7 @@ mod tests {
             context: run.context.clone(),
             trace: None,
         };
-        let lines = series.iter().map(line).collect();
+        let lines = series.iter().enumerate().map(line).collect();
         let comparison = Comparison::new([side("a"), side("b")], &options, lines).concluded(false);
         Compared::new(&comparison)
     }

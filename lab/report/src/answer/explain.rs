@@ -18,7 +18,8 @@ pub fn glossary() -> impl Iterator<Item = (&'static str, &'static str)> {
     sections.filter_map(|section| section.split_once('\n')).map(|(term, text)| (term, text.trim()))
 }
 
-/// The text of a term, by its name in any case, by a word of it, or by the name of a column.
+/// The text of a term, by its name in any case, by a word of it, by its plural, or by the name of a
+/// column.
 pub fn term(word: &str) -> Option<String> {
     let word = word.to_lowercase();
     let word = match &*word {
@@ -26,10 +27,17 @@ pub fn term(word: &str) -> Option<String> {
         "max" | "maximum" => "worst",
         other => other,
     };
-    let whole = glossary().find(|(name, _)| *name == word);
-    let part = || glossary().find(|(name, _)| name.split(' ').any(|one| one == word));
-    let (name, text) = whole.or_else(part)?;
+    let (name, text) = section(word)
+        .or_else(|| ["es", "s"].iter().find_map(|ending| section(word.strip_suffix(ending)?)))?;
     Some(format!("{name}\n\n{}\n", without_links(text)))
+}
+
+/// The section of the glossary with this name among its names, or with a name that has this word, in
+/// small letters.
+fn section(word: &str) -> Option<(&'static str, &'static str)> {
+    let is_named = |name: &str| name.to_lowercase().split(", ").any(|one| one == word);
+    let has = |name: &str| name.split([' ', ',']).any(|one| one == word);
+    glossary().find(|(name, _)| is_named(name)).or_else(|| glossary().find(|(name, _)| has(name)))
 }
 
 /// A text of the glossary without the targets of its links.
@@ -131,7 +139,7 @@ mod tests {
     #[test]
     fn the_glossary_fits_a_screen() {
         for (name, text) in glossary() {
-            assert!(!text.is_empty() && name.chars().count() <= 30, "{name}");
+            assert!(!text.is_empty() && name.chars().count() <= 32, "{name}");
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}");
         }
     }

@@ -7,7 +7,7 @@ use chronoscope_run::{CaseResult, Label, Run};
 use chronoscope_suite::spec::{Better, Decides, Reading};
 
 use super::{
-    ranking::is_best,
+    ranking::{self, is_best},
     reading,
     rule::{kernel, label, machine, proper},
     span::{Span, ratio},
@@ -21,6 +21,17 @@ struct Entry<'a> {
     case: &'a CaseResult,
     label: Label,
     span: Span,
+    /// The name of the figure's series; empty for a figure of its own.
+    series: &'a str,
+    /// The case has no other series.
+    is_alone: bool,
+}
+
+impl Entry<'_> {
+    /// Returns whether both figures are of one thing: labels may change what is measured.
+    fn is_like(&self, other: (&str, bool)) -> bool {
+        self.series == other.0 || (self.is_alone && other.1)
+    }
 }
 
 /// The sentence on the cases of an experiment, without its first capital. `None` where one case, or
@@ -35,38 +46,94 @@ pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
         let span = usual.or_else(|| reading::span(case, reading.worst?))?;
         let span =
             if reading.decides == Decides::Worst { span.worst(&reading.better) } else { span };
-        Some(Entry { case, label: label(run, case), span })
+        let series = reading::series_of(case, figure).map_or("", |series| &*series.name);
+        let is_alone = case.measured().nth(1).is_none();
+        Some(Entry { case, label: label(run, case), span, series, is_alone })
     };
     let mut entries: Vec<Entry<'_>> = proven.filter_map(entry).collect();
     let unit = entries.first()?.span.unit.clone();
     let here = machine(entries[0].case).to_owned();
-    let targets = |entries: &[Entry<'_>]| {
-        entries.iter().map(|entry| entry.case.target.to_string()).collect::<BTreeSet<_>>().len()
-    };
     // Clocks are never compared; machines are only where the kernel is the same.
     let several_kernels = entries.iter().any(|one| kernel(one.case) != kernel(entries[0].case));
-    entries.retain(|entry| {
-        entry.span.unit == unit && (!several_kernels || machine(entry.case) == here)
-    });
-    let mut condition = String::new();
-    if targets(&entries) > 1 {
-        let labels: BTreeSet<Label> = entries.iter().map(|entry| entry.label.clone()).collect();
-        let best = labels.iter().filter_map(|label| {
-            let alike = entries.iter().filter(|entry| entry.label == *label);
-            let values: Vec<f64> = alike.map(|entry| entry.span.number()).collect();
-            (values.len() > 1).then(|| (spread(&values), label))
-        });
-        let chosen = best.reduce(|one, other| if other.0 > one.0 { other } else { one })?.1.clone();
-        condition = if labels.len() > 1 { chosen.to_string() } else { String::new() };
-        entries.retain(|entry| entry.label == chosen);
-    } else if agree(&entries) {
-        return None;
-    }
+    entries.retain(|entry| entry.span.unit == unit);
+    let all = entries.len();
+    entries.retain(|entry| !several_kernels || machine(entry.case) == here);
+    let place = if entries.len() < all { format!(" on {here}") } else { String::new() };
+    let Chosen { condition, alike } = choose(&mut entries)?;
     entries.sort_by(|one, other| one.span.number().total_cmp(&other.span.number()));
     if reading.better == Better::More {
         entries.reverse();
     }
-    Some(compared(reading, &entries, &condition))
+    Some(compared(reading, &entries, &condition) + &place + &alike)
+}
+
+/// The words about a choice of cases.
+struct Chosen {
+    /// The words that the chosen cases share and others lack; may be empty.
+    condition: String,
+    /// The targets that the chosen ones stand for; may be empty.
+    alike: String,
+}
+
+/// Keeps the cases that show most: the targets with one label, or where those tie with each label,
+/// the labels of one target. `None` where all cases agree.
+fn choose(entries: &mut Vec<Entry<'_>>) -> Option<Chosen> {
+    let labels: BTreeSet<Label> = entries.iter().map(|entry| entry.label.clone()).collect();
+    let targets: BTreeSet<&str> = entries.iter().map(|entry| &*entry.case.target).collect();
+    let several = targets.len() > 1;
+    let of_label = labels.iter().filter_map(|label| {
+        let values = values(entries, |entry| entry.label == *label);
+        (values.len() > 1).then(|| (spread(&values), label))
+    });
+    let first = entries.first().map(|entry| (entry.series, entry.is_alone))?;
+    let is_of =
+        |entry: &Entry<'_>, target: &str| *entry.case.target == *target && entry.is_like(first);
+    let of_target = targets.iter().filter_map(|target| {
+        let values = values(entries, |entry| is_of(entry, target));
+        (values.len() > 1).then(|| (spread(&values), *target))
+    });
+    let apart = if several { of_label.reduce(|one, other| greater(one, other)) } else { None };
+    let changing = of_target.reduce(|one, other| greater(one, other));
+    match (apart, changing) {
+        (Some((spread, _)), Some((changes, target)))
+            if spread <= 1.0 + ALIKE && changes > 1.0 + CHANGED =>
+        {
+            let alike = match targets.len() {
+                2 => "; both are alike".to_owned(),
+                count => format!("; all {count} are alike"),
+            };
+            let target = target.to_owned();
+            entries.retain(|entry| is_of(entry, &target));
+            Some(Chosen { condition: String::new(), alike })
+        }
+        (Some((_, label)), _) => {
+            let condition = if labels.len() > 1 { label.to_string() } else { String::new() };
+            let label = label.clone();
+            entries.retain(|entry| entry.label == label);
+            Some(Chosen { condition, alike: String::new() })
+        }
+        (None, Some(_)) if !several => {
+            entries.retain(|entry| entry.is_like(first));
+            let chosen = Chosen { condition: String::new(), alike: String::new() };
+            (!agree(entries)).then_some(chosen)
+        }
+        (None, _) => None,
+    }
+}
+
+/// The share by which targets differ at most that count as alike.
+const ALIKE: f64 = 0.02;
+
+/// The share from which the values of a parameter are worth a title.
+const CHANGED: f64 = 0.1;
+
+fn values(entries: &[Entry<'_>], is_of: impl Fn(&Entry<'_>) -> bool) -> Vec<f64> {
+    entries.iter().filter(|entry| is_of(entry)).map(|entry| entry.span.number()).collect()
+}
+
+/// The one with the greater spread; the first one of two that are equal.
+fn greater<T>(one: (f64, T), other: (f64, T)) -> (f64, T) {
+    if other.0 > one.0 { other } else { one }
 }
 
 /// The greatest value as a multiple of the least.
@@ -106,7 +173,7 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
     let unit = ["instructions", "cycles", "B"].iter().find(has_first);
     let each = shown.iter().zip(&values).enumerate().map(|(place, (entry, value))| {
         let short = unit.filter(|_| place > 0).and_then(|unit| value.strip_suffix(unit));
-        format!("{} {}", short.unwrap_or(value).trim_end(), name(entry, entries))
+        format!("{} {}", short.unwrap_or(value).trim_end(), name(entry, entries, &shown))
     });
     let each: Vec<String> = each.collect();
     let of_all =
@@ -121,12 +188,20 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
 }
 
 /// The words that tell a case from the others, after their preposition: its kernel, its machine, its
-/// target, or its part of the label.
-fn name(entry: &Entry<'_>, entries: &[Entry<'_>]) -> String {
+/// target, or its part of the label. Of the cases that are `shown`, a difference in the kind of task
+/// is said.
+fn name(entry: &Entry<'_>, entries: &[Entry<'_>], shown: &[&Entry<'_>]) -> String {
     let differ = |part: fn(&CaseResult) -> &str| {
         entries.iter().any(|other| part(other.case) != part(entry.case))
     };
+    let kind = |entry: &Entry<'_>| ranking::kind(entry.case).unwrap_or_default();
+    let own = kind(entry);
     match (differ(kernel), differ(machine)) {
+        // Kinds of task do not do the same work.
+        (true, false) if !own.is_empty() && shown.iter().any(|other| kind(other) != own) => {
+            let plural = if own.ends_with('s') { "es" } else { "s" };
+            format!("in {} ({own}{plural})", proper(kernel(entry.case)))
+        }
         (true, false) => format!("in {}", proper(kernel(entry.case))),
         (false, true) => format!("on {}", machine(entry.case)),
         (true, true) => format!("in {}", entry.case.target),
@@ -134,9 +209,13 @@ fn name(entry: &Entry<'_>, entries: &[Entry<'_>]) -> String {
             let own = entry.label.filtered(|part| entries.iter().any(|one| !one.label.has(part)));
             let mut parts = own.parameters();
             match (parts.next(), parts.next()) {
-                // A word speaks for itself; a number needs its name.
-                (Some((_, word)), None) if word.parse::<f64>().is_err() => format!("in {word}"),
-                _ => format!("in {own}"),
+                // A word speaks for itself, unless it says no; a number needs its name.
+                (Some((_, word)), None)
+                    if word.parse::<f64>().is_err() && !["none", "no", "yes"].contains(&word) =>
+                {
+                    format!("with {word}")
+                }
+                _ => format!("with {own}"),
             }
         }
     }
@@ -264,7 +343,7 @@ mod tests {
         ];
         assert_eq!(
             words("switch", &values).unwrap(),
-            "a switch takes 46 instructions in tasks=2, 80 in tasks=30"
+            "a switch takes 46 instructions with tasks=2, 80 with tasks=30"
         );
     }
 

@@ -301,16 +301,18 @@ fn of_experiments(run: &Run) -> String {
     };
     let mut left_out = 0;
     let experiments = reading::experiments(run);
-    let found = experiments.iter().filter_map(|name| {
+    for name in experiments {
         let own = watched::sentence(run, name).or_else(|| headline::sentence(run, name));
-        own.or_else(|| reading::sentence(&run.cases, name))
-    });
-    for sentence in found {
-        let length = title.chars().count() + sentence.chars().count() + 2;
-        match title.is_empty() {
-            true => title = sentence,
-            false if length <= TITLE => title = format!("{title}; {sentence}"),
-            false => left_out += 1,
+        let Some(whole) = own.or_else(|| reading::sentence(&run.cases, name)) else { continue };
+        if title.is_empty() {
+            title = whole;
+            continue;
+        }
+        let room = TITLE.saturating_sub(title.chars().count() + 2);
+        let mut either = [Some(whole), reading::short(&run.cases, name)].into_iter().flatten();
+        match either.find(|sentence| sentence.chars().count() <= room) {
+            Some(sentence) => title = format!("{title}; {sentence}"),
+            None => left_out += 1,
         }
     }
     if title.is_empty() {
@@ -371,7 +373,7 @@ fn own_next(run: &Run) -> Vec<Step> {
     let trusted = Trust::from_run(run).verdicts.iter().all(|verdict| verdict.good);
     let mut next = Vec::new();
     if on_this_host && measured && !trusted {
-        next.push(Step::new("better digits", "an idle machine, chronoscope doctor"));
+        next.push(Step::new("better digits", "chronoscope doctor"));
     }
     next
 }

@@ -167,7 +167,7 @@ pub struct Wins {
 
 /// The kind of task of a case: `thread`, `coroutine`, `process`; empty if it has none; `None` for a
 /// ring of two kinds.
-fn kind(case: &CaseResult) -> Option<String> {
+pub fn kind(case: &CaseResult) -> Option<String> {
     let pair = case.parameters.get("pair").and_then(|pair| pair.split_once('-'));
     match (pair, case.parameters.get("kind")) {
         (Some((one, other)), _) => (one == other).then(|| one.to_owned()),
@@ -278,7 +278,11 @@ impl Asked {
         }
         let (value, beside) = self.figures;
         let beside = beside.and_then(|figure| reading::span(case, figure));
-        Some((reading::span(case, value)?, beside))
+        match reading::span(case, value) {
+            Some(value) => Some((value, beside)),
+            // A case with few samples has no median.
+            None => Some((beside?, None)),
+        }
     }
 }
 
@@ -388,7 +392,12 @@ fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
             let has = |case: &CaseResult| case.label.parameters().any(|own| own == (name, value));
             name == CHIP && proven().all(has)
         };
-        let words = pick.when.iter().filter(|(name, value)| !is_one_model(name, value));
+        // What all cases of the experiment have tells no row apart.
+        let own = rule::label(run, case);
+        let tells = |name: &str, value: &str| {
+            own.parameters().any(|part| part == (name, value)) && !is_one_model(name, value)
+        };
+        let words = pick.when.iter().filter(|(name, value)| tells(name, value));
         let words = words.map(|(name, value)| format!(" {name}={value}"));
         let name = format!("{}{}", case.experiment, words.collect::<String>());
         let Some(reading) = reading::find(&case.experiment) else { continue };

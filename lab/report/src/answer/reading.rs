@@ -6,7 +6,7 @@ use chronoscope_suite::{
 };
 
 use super::{list, span::Span};
-use chronoscope_run::{CaseResult, Run, Statistic, names::OBSERVE, names::WATCH};
+use chronoscope_run::{CaseResult, Run, SeriesResult, Statistic, names::OBSERVE, names::WATCH};
 
 /// Collects the names and the readings of the rows of the suite's table of experiments.
 macro_rules! readings {
@@ -48,6 +48,16 @@ pub fn sentence(cases: &[CaseResult], experiment: &str) -> Option<String> {
     sentence.or_else(|| longest(cases, experiment, reading))
 }
 
+/// The sentence with the figure that answers the question alone.
+pub fn short(cases: &[CaseResult], experiment: &str) -> Option<String> {
+    let reading = find(experiment)?;
+    let (figure, _) = figures(reading);
+    let span = list::of_experiment(cases, experiment, figure)?;
+    let is_bound = is_bound(reading, figure);
+    let span = if is_bound { span.worst(&reading.better) } else { span };
+    (!reading.compared.is_empty()).then(|| format!("{} {}", reading.compared, span.words()))
+}
+
 /// The sentence on a result with so few samples that it has the longest alone.
 fn longest(cases: &[CaseResult], experiment: &str, reading: &Reading) -> Option<String> {
     let span = list::of_experiment(cases, experiment, reading.worst?)?.worst(&reading.better);
@@ -65,14 +75,23 @@ pub fn figures(reading: &Reading) -> (Figure, Option<Figure>) {
 
 /// The span of a figure in a case.
 pub fn span(case: &CaseResult, figure: Figure) -> Option<Span> {
+    let series = series_of(case, figure);
     match figure {
-        Figure::First(statistic) => Span::of_case(case, case.measured().next(), statistic),
-        Figure::Last(statistic) => Span::of_case(case, case.measured().last(), statistic),
-        Figure::Of(series, statistic) => {
-            let series = case.series.iter().find(|one| &*one.name == series)?;
-            Span::of_case(case, Some(series), statistic)
+        Figure::First(statistic) | Figure::Last(statistic) => {
+            Span::of_case(case, series, statistic)
         }
+        Figure::Of(_, statistic) => Span::of_case(case, Some(series?), statistic),
         Figure::Named(name) => Span::of_case(case, None, name),
+    }
+}
+
+/// The series of a figure in a case; `None` for a figure of its own.
+pub fn series_of(case: &CaseResult, figure: Figure) -> Option<&SeriesResult> {
+    match figure {
+        Figure::First(_) => case.measured().next(),
+        Figure::Last(_) => case.measured().last(),
+        Figure::Of(series, _) => case.series.iter().find(|one| &*one.name == series),
+        Figure::Named(_) => None,
     }
 }
 

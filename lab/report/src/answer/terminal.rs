@@ -17,7 +17,8 @@ use chronoscope_run::{Run, Status, Unit};
 use chronoscope_suite::spec::Decides;
 use chronoscope_units as units;
 
-/// The widths of the names and the numbers of latencies, and of the narrowest and widest track.
+/// The widths of the names and the least of the numbers of latencies, and of the narrowest and widest
+/// track.
 const GROUP: usize = 7;
 const NAME: usize = 28;
 const NUMBER: usize = 9;
@@ -108,6 +109,7 @@ pub fn plain(text: &str, dumb: bool) -> String {
 pub fn render(run: &Run, screen: &Screen) -> String {
     let answer = Answer::from_run(run);
     let width = screen.columns.unwrap_or(SIZE.0);
+    let screen = &screen.of_width(width);
     let lines = lines(&answer, width, screen);
     lines.iter().map(|line| line.render(screen)).collect()
 }
@@ -185,7 +187,10 @@ fn next(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
     let mut steps: Vec<String> = answer.next.iter().take(3).map(Step::to_string).collect();
     steps.push(format!("all figures: {}, why: --explain", screen.again("--full")));
     let mut lines: Vec<String> = Vec::new();
-    for step in steps.iter().map(|step| format!("→ {step}")) {
+    // A command that is cut is none: what does not fit is left out.
+    let last = steps.len() - 1;
+    let steps = steps.iter().map(|step| format!("→ {step}")).enumerate();
+    for (_, step) in steps.filter(|(place, step)| *place == last || length(step) <= width) {
         match lines.last_mut() {
             Some(line) if length(line) + length(&step) + 2 <= width => {
                 *line = format!("{line}  {step}");
@@ -237,29 +242,39 @@ fn fitted<T>(rows: &[T], most: usize, screen: &Screen) -> (usize, Option<Line>) 
     (shown, Some(Line::styled(Style::Dim, text)))
 }
 
-/// Latencies: names, numbers, and a track on one logarithmic axis. A narrow screen loses the track,
-/// then p99.
+/// Latencies: names, numbers, and a track on one logarithmic axis. A narrow screen, or one with long
+/// names, loses the track, then p99.
 fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -> Vec<Line> {
     let grouped = rows.iter().any(|row| !row.group.is_empty());
     let group =
         if grouped { rows.iter().map(|row| length(&row.group)).max().unwrap_or(0) + 1 } else { 0 };
     let group = group.max(if grouped { GROUP } else { 0 });
     let names = rows.iter().map(|row| length(&row.name)).max().unwrap_or(0) + 1;
-    let numbers = 3 * NUMBER + 1;
+    // Counts of one unit have it once, in the head.
+    let unit = rows
+        .first()
+        .map(Latency::unit)
+        .filter(|unit| *unit != Unit::Nanoseconds && rows.iter().all(|row| row.unit() == *unit));
+    let texts = rows.iter().map(|row| row.values().map(|value| number(value, row, unit.is_some())));
+    let texts: Vec<[String; 3]> = texts.collect();
+    let longest = texts.iter().flatten().map(|text| length(text)).max().unwrap_or(0);
+    let wide = NUMBER.max(longest + 2);
+    let numbers = 3 * wide + 1;
     let widest = width.saturating_sub(numbers + TRACK.0 + 1);
-    let with_track = group + 16 <= widest;
+    // The track gives way to the names.
+    let with_track = group + names.max(16) <= widest;
     let with_p99 = with_track || group + 12 + numbers <= width;
-    let numbers = if with_p99 { numbers } else { numbers - NUMBER };
+    let numbers = if with_p99 { numbers } else { numbers - wide };
     let room = if with_track { widest } else { width.saturating_sub(numbers) };
     let name = (group + names).min(room).max(NAME.min(room)).saturating_sub(group);
     let track = if with_track { (width - group - name - numbers - 1).min(TRACK.1) } else { 0 };
     let (shown, more) = fitted(rows, most.saturating_sub(1 + usize::from(!with_track)), screen);
     let rows = &rows[..shown];
     let axis = axis(rows);
-    let mut head = format!("{:1$}", "", group + name);
+    let mut head = pad(unit.map_or("", Unit::name), group + name);
     for word in ["median", "p99", "worst"] {
         if word != "p99" || with_p99 {
-            head.push_str(&format!("{word:>NUMBER$}"));
+            head.push_str(&format!("{word:>wide$}"));
         }
     }
     head.push(' ');
@@ -268,7 +283,7 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
     }
     let mut lines = vec![Line::styled(Style::Dim, head)];
     let mut before = "";
-    for row in rows {
+    for (row, [p50, p99, worst]) in rows.iter().zip(&texts) {
         let of_group = if row.group == before { "" } else { &row.group };
         before = &row.group;
         let (style, strong) = if row.contrast {
@@ -276,13 +291,12 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
         } else {
             (Style::Plain, Style::Bold)
         };
-        let [p50, p99, worst] = row.values().map(|value| number(value, row.unit(), row.exact));
         let mut line = Line::styled(style, format!("{of_group:group$}{}", pad(&row.name, name)));
-        line = line.with(strong, format!("{p50:>NUMBER$}"));
+        line = line.with(strong, format!("{p50:>wide$}"));
         if with_p99 {
-            line = line.with(style, format!("{p99:>NUMBER$}"));
+            line = line.with(style, format!("{p99:>wide$}"));
         }
-        line = line.with(style, format!("{worst:>NUMBER$}"));
+        line = line.with(style, format!("{worst:>wide$}"));
         line = line.with(Style::Doubt, if row.stolen { "*" } else { " " });
         if let Some(axis) = axis.as_ref().filter(|axis| with_track && axis.unit == row.unit()) {
             let style = if row.contrast { Style::Contrast } else { Style::Subject };
@@ -300,11 +314,12 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
     lines
 }
 
-/// A number of a row with its unit; ticks have the letter of their unit.
-fn number(value: Option<f64>, unit: Unit, exact: bool) -> String {
+/// A number of a row. Ticks have the letters of their unit, unless `is_bare` because the head has it.
+fn number(value: Option<f64>, row: &Latency<'_>, is_bare: bool) -> String {
     let Some(value) = value else { return "–".to_owned() };
-    let text = match unit {
-        Unit::Nanoseconds => amount(value, unit.name(), exact),
+    let text = match row.unit() {
+        Unit::Nanoseconds => amount(value, Unit::Nanoseconds.name(), row.exact),
+        Unit::Instructions | Unit::Cycles if is_bare => short(value),
         Unit::Instructions => format!("{} in", short(value)),
         Unit::Cycles => format!("{} cy", short(value)),
         Unit::Count => grouped(value),
@@ -380,32 +395,42 @@ impl Axis {
 /// worst one. A narrow screen loses the figures that do not rank, then the floor, then the last
 /// kernels.
 fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec<Line> {
-    let heads: Vec<[String; 2]> = ranking.columns.iter().map(column_head).collect();
-    let names = ranking.rows.iter().map(|row| length(&row.name)).max().unwrap_or(0).min(26);
+    let mut heads = column_heads(&ranking.columns, false);
+    let longest = ranking.rows.iter().map(|row| length(&row.name)).max().unwrap_or(0);
+    let mut names = longest.min(26);
     let has_pairs = ranking.rows.iter().any(|row| row.cells.iter().flatten().any(has_beside));
     let mut dropped: Vec<String> = Vec::new();
     let mut cells = ranking_cells(ranking, has_pairs);
-    let wide = |cells: &[Vec<String>], index: usize| {
+    let widest = |heads: &[[String; 2]], cells: &[Vec<String>], index: usize| {
         let of_cells = cells.iter().map(|row| length(&row[index])).max().unwrap_or(0);
         of_cells.max(length(&heads[index][0])).max(length(&heads[index][1])) + 2
     };
+    let columns = 0..ranking.columns.len();
+    let needed = columns.map(|index| widest(&heads, &cells, index)).sum::<usize>() + names;
+    if needed > width {
+        heads = column_heads(&ranking.columns, true);
+    }
+    let wide = |cells: &[Vec<String>], index: usize| widest(&heads, cells, index);
     let mut shown: Vec<usize> = (0..ranking.columns.len()).collect();
-    let total = |cells: &[Vec<String>], shown: &[usize]| {
+    let total = |cells: &[Vec<String>], shown: &[usize], names: usize| {
         names + shown.iter().map(|index| wide(cells, *index)).sum::<usize>()
     };
-    let paired = has_pairs && total(&cells, &shown) <= width;
+    let kinds: BTreeSet<&str> = heads.iter().map(|head| &*head[1]).collect();
+    let paired = has_pairs && total(&cells, &shown, names) <= width;
     if has_pairs && !paired {
         cells = ranking_cells(ranking, false);
         dropped.push("the figures that do not rank".to_owned());
     }
-    while total(&cells, &shown) > width && shown.len() > 1 {
+    while total(&cells, &shown, names) > width && shown.len() > 1 {
         let floor = shown.iter().position(|index| ranking.columns[*index].floor);
         let index = shown.remove(floor.unwrap_or(shown.len() - 1));
-        dropped.push(heads[index].join(" ").trim().to_owned());
+        let words = if kinds.len() > 1 { heads[index].join(" ") } else { heads[index][0].clone() };
+        dropped.push(words.trim().to_owned());
     }
+    let room = width.saturating_sub(total(&cells, &shown, 0));
+    names = longest.min(names.max(room));
     let legend = ranking_legend(ranking, paired);
     let mut lines = vec![Line::styled(Style::Dim, cut(&legend, width))];
-    let kinds: BTreeSet<&str> = heads.iter().map(|head| &*head[1]).collect();
     let parts = if kinds.len() > 1 { 0..=1 } else { 0..=0 };
     for part in parts {
         let texts =
@@ -540,6 +565,7 @@ fn ranking_legend(ranking: &Ranking, paired: bool) -> String {
     let others = ranking.rows.iter().filter(|row| !row.timed).count();
     let apart = match others {
         0 => String::new(),
+        others if others == ranking.rows.len() => String::new(),
         1 => " (the last row: counts)".to_owned(),
         others => format!(" (the last {others} rows: counts)"),
     };
@@ -572,10 +598,24 @@ fn left_out(names: &str, width: usize) -> Option<Line> {
     (!names.is_empty()).then(|| Line::styled(Style::Dim, cut(&text, width)))
 }
 
-/// The kernel, and the kind of its tasks, or its part.
-fn column_head(column: &Column) -> [String; 2] {
-    let part = if column.floor { "floor" } else { &column.kind };
-    [proper(&column.kernel), part.to_owned()]
+/// The kernel, and the kind of its tasks, or its part. Where they are to be short, kernels whose names
+/// all begin with the same system, as `linux-rt` and `linux-none`, have the rest of their names.
+fn column_heads(columns: &[Column], are_short: bool) -> Vec<[String; 2]> {
+    let system =
+        columns.first().and_then(|column| column.kernel.split_once('-')).map(|both| both.0);
+    let short = |column: &Column| {
+        let rest = column.kernel.strip_prefix(system?)?.strip_prefix('-')?;
+        Some(rest.to_owned())
+    };
+    let all_short: Option<Vec<String>> = columns.iter().map(short).collect();
+    let names = all_short.filter(|_| are_short);
+    let name = |place: usize, column: &Column| match &names {
+        Some(names) => names[place].clone(),
+        None => proper(&column.kernel),
+    };
+    let part = |column: &Column| if column.floor { "floor" } else { &column.kind }.to_owned();
+    let heads = columns.iter().enumerate();
+    heads.map(|(place, column)| [name(place, column), part(column)]).collect()
 }
 
 fn cell_style(row: &Row, columns: &[Column], index: usize) -> Style {

@@ -215,9 +215,12 @@ fn judged(run: &Run) -> Option<String> {
         _ => format!("{} missed the deadline.", span::share_of(missed, samples)),
     });
     let is_measured = run.peers.is_empty() && run.cases.iter().any(CaseResult::is_proven);
-    let mut clocks = run.cases.iter().filter_map(|case| case.clock.as_ref());
+    let clocks = run.cases.iter().filter_map(|case| case.clock.as_ref());
     // A study's limits count instructions; they are left out where a chip is asked for.
-    let is_modelled = is_measured && clocks.all(|clock| clock.domain == Domain::Modelled);
+    let mut clocks = clocks.peekable();
+    let is_modelled = is_measured
+        && clocks.peek().is_some()
+        && clocks.all(|clock| clock.domain == Domain::Modelled);
     let unit = if is_modelled { " in µs" } else { "" };
     let nothing = || is_measured.then(|| format!("No limits were set{unit}: nothing is judged."));
     on_limits(run).or(deadline).or_else(nothing)

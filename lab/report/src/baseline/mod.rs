@@ -169,7 +169,7 @@ impl Series {
         let is_exact = domain.is_some_and(|domain| domain != Domain::Wall);
         let kept = |statistic: &&ComparedStatistic| names.contains(&statistic.name);
         let values = COMPARED_STATISTICS.iter().filter(kept).filter_map(|statistic| {
-            let mut values = statistic.values(&series.by_repetition)?;
+            let mut values = comparison::values(statistic, case, series)?;
             if is_exact && values.iter().all(|value| *value == values[0]) {
                 values.truncate(1);
             }

@@ -18,7 +18,7 @@ pub use self::{
     doubt::conditions,
     finding::Finding,
     history::{BetweenRuns, History},
-    matching::{Pair, Pairing, match_cases},
+    matching::{Pair, Pairing, match_cases, subjects},
     sentence::{in_a_word, is_not_judged, numbers, open_by, slower_by, up_to},
     shift::{InBand, Shift},
 };
@@ -47,6 +47,9 @@ pub struct Comparison {
     pub a: Side,
     /// The run whose change is judged.
     pub b: Side,
+    /// What A and B are, where a word tells them apart: kernels, targets, or a setting.
+    #[serde(skip)]
+    pub subjects: Option<[String; 2]>,
     /// A and B took turns; otherwise all of A ran before all of B.
     pub interleaved: bool,
     /// The smallest growth that matters: 0.05 is 5 %.
@@ -76,6 +79,7 @@ impl Comparison {
             schema: SCHEMA,
             a,
             b,
+            subjects: None,
             interleaved: options.interleaved,
             threshold: options.threshold,
             strict: false,
@@ -295,6 +299,12 @@ pub fn compare_each(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Vec
     counts.into_iter().map(|count| lines.by_ref().take(count).collect()).collect()
 }
 
+/// Returns whether all figures are exact: any growth is a regression then, whatever the threshold.
+pub fn is_exact(lines: &[Line]) -> bool {
+    let mut statistics = lines.iter().flat_map(|line| &line.statistics).peekable();
+    statistics.peek().is_some() && statistics.all(|one| one.figures.test == statistics::Test::Exact)
+}
+
 /// The finding on a whole: the worst of its lines. A case that only A has was not measured again.
 pub fn whole(lines: &[Line], only_in_a: &[String]) -> Finding {
     let worst = lines.iter().map(|line| line.finding).max();
@@ -413,7 +423,11 @@ fn with_figures(
     if a.unit != b.unit {
         return unsettled(format!("A is in {} and B in {}", a.unit, b.unit));
     }
-    let exact = pair.a.clock.as_ref().is_some_and(|clock| clock.domain != Domain::Wall);
+    // What has no clock, as the bytes of an image, is counted.
+    let exact = match &pair.a.clock {
+        Some(clock) => clock.domain != Domain::Wall,
+        None => a.unit == Unit::Count,
+    };
     let is_time = a.unit == Unit::Nanoseconds;
     let (mut statistics, mut information) = (Vec::new(), Vec::new());
     let each = [a, b].into_iter().flat_map(|side| &side.by_repetition);
@@ -432,7 +446,8 @@ fn with_figures(
         if !wanted {
             continue;
         }
-        let [of_a, of_b] = [a, b].map(|series| statistic.values(&series.by_repetition));
+        let [of_a, of_b] =
+            [(pair.a, a), (pair.b, b)].map(|(case, one)| values(statistic, case, one));
         if let (true, Some(of_a), Some(of_b), Some(fewest)) = (
             named.is_empty() && !exact,
             &of_a,
@@ -487,6 +502,18 @@ fn with_figures(
             ..Prepared::settled(pair, "", Finding::Pass, Vec::new()).line
         },
     }
+}
+
+/// The value of each repetition. What is counted without a clock, as the bytes of an image, has its
+/// number alone, as a maximum. `None` if a repetition lacks it, or there is none.
+pub(crate) fn values(
+    statistic: &ComparedStatistic,
+    case: &CaseResult,
+    series: &SeriesResult,
+) -> Option<Vec<f64>> {
+    let is_counted = case.clock.is_none() && series.unit == Unit::Count;
+    let counted = || series.summary.max.filter(|_| is_counted && statistic.name == "max");
+    statistic.values(&series.by_repetition).or_else(|| Some(vec![counted()?]))
 }
 
 /// The sentence on a statistic that is shown and not judged: `p99.9 × 1.4, not judged: …`.

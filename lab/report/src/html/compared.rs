@@ -11,7 +11,7 @@ use super::{
 use crate::{
     answer::compared::Compared, answer::compared::change, answer::compared::ends_of,
     answer::span::amount, answer::span::grouped, comparison::Comparison, comparison::Finding,
-    comparison::Line, comparison::Shift, comparison::StatisticLine,
+    comparison::Line, comparison::Shift, comparison::StatisticLine, comparison::is_exact,
 };
 use chronoscope_run::Unit;
 use chronoscope_units::digits;
@@ -71,7 +71,11 @@ fn table(line: &Line, compared: &Compared, threshold: f64) -> Markup {
         h2 { "Verdict: " (compared.verdict) }
         p.cap {
             @if let Some(unit) = unit { (unit.name()) "; " }
-            "a change counts from " (digits(threshold * 100.0)) " %"
+            @if is_exact(std::slice::from_ref(line)) {
+                "exact: any change counts"
+            } @else {
+                "a change counts from " (digits(threshold * 100.0)) " %"
+            }
         }
         table.sides {
             thead {

@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::Shift,
-    comparison::Side, comparison::StatisticLine, comparison::in_a_word, comparison::up_to,
+    comparison::Side, comparison::StatisticLine, comparison::in_a_word, comparison::is_exact,
+    comparison::up_to,
 };
 use chronoscope_run::Status;
 use chronoscope_run::history::CaseRow;
@@ -61,8 +62,12 @@ fn section(comparison: &Comparison) -> Markup {
     } else {
         String::new()
     };
-    let how =
-        joined(&[turns, &format!("threshold {} %", digits(comparison.threshold * 100.0)), &better]);
+    let threshold = if is_exact(&comparison.lines) {
+        "exact: any growth is a regression".to_owned()
+    } else {
+        format!("threshold {} %", digits(comparison.threshold * 100.0))
+    };
+    let how = joined(&[turns, &threshold, &better]);
     html! {
         section.comparison {
             h2 { (brief(&comparison.b.name)) " " (finding(comparison.finding)) }

@@ -1,5 +1,6 @@
 //! Tests of whole answers, pages and files, through all modules of the crate.
 
 mod answer;
+mod experiments;
 mod google_benchmark;
 mod pages;
