@@ -175,7 +175,7 @@ impl Machines {
         bail!("unknown target `{target}`: {} `chronoscope list` shows all", self.instead(target))
     }
 
-    /// What the user of an unknown target may have meant: another way to name the kernel or the chip,
+    /// The meaning that the user of an unknown target may have had: another way to name the kernel or the chip,
     /// or the nearest names.
     fn instead(&self, target: &Target) -> String {
         let Target { kernel, machine, .. } = target;

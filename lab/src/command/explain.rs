@@ -42,8 +42,8 @@ pub fn execute(arguments: &cli::Explain) -> Result<u8> {
     Ok(0)
 }
 
-/// What a word means: in the glossary, as an experiment, as a study or as a parameter, in this order,
-/// and each that it is; `None` for an unknown word.
+/// The meanings of a word: in the glossary, as an experiment, as a study and as a parameter, in this
+/// order; `None` for an unknown word.
 fn explanation(word: &str, parameters: &Parameters) -> Result<Option<String>> {
     let study = match study::named(word) {
         Some(name) => Some(format!(
@@ -87,8 +87,7 @@ impl Parameters {
         Ok(Self(all))
     }
 
-    /// What a parameter of that name means to each experiment or target, those of one meaning on one
-    /// line.
+    /// The meanings of a parameter's name to experiments and targets, each meaning on one line.
     fn about(&self, name: &str) -> Option<String> {
         let ours = || self.0.iter().filter(|(_, parameter)| parameter.name == name);
         let mut lines: Vec<(Vec<&str>, String)> = Vec::new();

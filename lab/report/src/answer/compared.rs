@@ -55,9 +55,9 @@ impl Compared {
 
 /// The words of a comparison's sentences.
 struct Words<'a> {
-    /// What A is: its kernel, its target or its setting where that tells it from B, else `A`.
+    /// The name of A: its kernel, its target or its setting where that tells it from B, else `A`.
     a: &'a str,
-    /// What B is.
+    /// The name of B, likewise.
     b: &'a str,
     /// Any change counts; otherwise changes beyond the threshold do.
     is_exact: bool,
@@ -66,7 +66,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn of(comparison: &'a Comparison) -> Self {
+    fn for_comparison(comparison: &'a Comparison) -> Self {
         let [a, b] = comparison.subjects.as_ref().map_or(["A", "B"], |both| [&both[0], &both[1]]);
         let percent = digits(comparison.threshold * 100.0);
         Self { a, b, is_exact: is_exact(&comparison.lines), percent }
@@ -80,16 +80,16 @@ impl<'a> Words<'a> {
 
 /// The words for more and for less of a series.
 struct Degrees {
-    /// As `20 % slower`.
+    /// The word in `20 % slower`.
     more: &'static str,
-    /// As `20 % faster`.
+    /// The word in `20 % faster`.
     less: &'static str,
-    /// As `takes 3.0 × as long`.
+    /// The words in `takes 3.0 × as long`.
     multiple: (&'static str, &'static str),
 }
 
 impl Degrees {
-    fn of(line: &Line) -> Self {
+    fn for_line(line: &Line) -> Self {
         match line.unit {
             Some(Unit::Count) => {
                 Self { more: "larger", less: "smaller", multiple: ("is", "as large") }
@@ -100,7 +100,7 @@ impl Degrees {
 }
 
 fn title(comparison: &Comparison) -> String {
-    let words = Words::of(comparison);
+    let words = Words::for_comparison(comparison);
     let whole = match comparison.lines.as_slice() {
         [one] if comparison.only_in_a.is_empty() => of_one(one, &words),
         [] => None,
@@ -138,7 +138,7 @@ fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
         (equal, []) => format!("; within {percent} % {}", places(equal)),
         (_, open) => format!("; undecided {}", places(open)),
     };
-    let degrees = Degrees::of(line);
+    let degrees = Degrees::for_line(line);
     match (slower.as_slice(), faster.as_slice()) {
         ([], []) if open.is_empty() => {
             let same = equal.iter().all(|one| in_a_word(one) == "same");
@@ -208,7 +208,7 @@ fn places(statistics: &[&StatisticLine]) -> String {
 
 /// The sentence on statistics of a line that all changed in the same direction.
 fn changed(statistics: &[&StatisticLine], line: &Line, b: &str, faster: bool) -> String {
-    let degrees = Degrees::of(line);
+    let degrees = Degrees::for_line(line);
     let place = |one: &StatisticLine| match line.statistics.len() {
         1 if one.statistic == "p50" || line.unit == Some(Unit::Count) => String::new(),
         _ => format!(" {}", one.at),
@@ -272,7 +272,7 @@ fn of_many(comparison: &Comparison, lines: &[Line], words: &Words<'_>) -> String
     }
     let number = |finding: Finding| lines.iter().filter(|line| line.finding == finding).count();
     let Words { b, .. } = words;
-    let degrees = Degrees::of(&lines[0]);
+    let degrees = Degrees::for_line(&lines[0]);
     let all = format!("{} series", lines.len());
     let (worse, mixed, better) =
         (number(Finding::Regression), number(Finding::Mixed), number(Finding::Improvement));
@@ -346,7 +346,7 @@ fn greatest(lines: &[Line], slower: bool) -> Option<String> {
     let (line, one, ratio) = with_ratio
         .max_by(|one, other| one.2.max(1.0 / one.2).total_cmp(&other.2.max(1.0 / other.2)))?;
     let words = if slower && is_factor(ratio) {
-        format!("{} {}", size(ratio), Degrees::of(line).multiple.1)
+        format!("{} {}", size(ratio), Degrees::for_line(line).multiple.1)
     } else {
         format!("by {}", size(ratio))
     };
@@ -546,7 +546,7 @@ fn next(comparison: &Comparison) -> Vec<Step> {
     let command = comparison.lines.iter().find_map(|line| line.in_turn.as_deref());
     next.extend(command.map(|command| Step::new("measure in turn", command)));
     if comparison.lines.len() == 1 && comparison.finding == Finding::Mixed {
-        let Words { a, b, .. } = Words::of(comparison);
+        let Words { a, b, .. } = Words::for_comparison(comparison);
         let (tail, median) = match verdict(comparison).starts_with("better tail") {
             true => (b, a),
             false => (a, b),

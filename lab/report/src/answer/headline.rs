@@ -92,8 +92,8 @@ fn choose(entries: &mut Vec<Entry<'_>>) -> Option<Chosen> {
         let values = values(entries, |entry| is_of(entry, target));
         (values.len() > 1).then(|| (spread(&values), *target))
     });
-    let apart = if several { of_label.reduce(|one, other| greater(one, other)) } else { None };
-    let changing = of_target.reduce(|one, other| greater(one, other));
+    let apart = if several { of_label.reduce(greater) } else { None };
+    let changing = of_target.reduce(greater);
     match (apart, changing) {
         (Some((spread, _)), Some((changes, target)))
             if spread <= 1.0 + ALIKE && changes > 1.0 + CHANGED =>

@@ -105,7 +105,7 @@ impl Pairing {
     }
 }
 
-/// What A and B of all pairs are, in the words that tell them apart: the kernels on one machine, the
+/// The words that tell A and B of all pairs apart: the kernels on one machine, the
 /// targets, or the only parameter that differs, as `primitive=pipe`. `None` if nothing or more
 /// differs, or not the same in all pairs.
 pub fn subjects(pairs: &[Pair<'_>]) -> Option<[String; 2]> {

@@ -47,7 +47,7 @@ pub struct Comparison {
     pub a: Side,
     /// The run whose change is judged.
     pub b: Side,
-    /// What A and B are, where a word tells them apart: kernels, targets, or a setting.
+    /// The words for A and B, where some tell them apart: kernels, targets, or a setting.
     #[serde(skip)]
     pub subjects: Option<[String; 2]>,
     /// A and B took turns; otherwise all of A ran before all of B.

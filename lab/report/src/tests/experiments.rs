@@ -47,7 +47,7 @@ const fn finding(
     Finding { experiment, series, statistic }
 }
 
-/// What each experiment's page asks for: how long interrupts are off at worst, how late a task starts
+/// The figures that the experiments' pages ask for: how long interrupts are off at worst, how late a task starts
 /// at worst, what an urgent task waits beside the longest hog, and so on.
 const FINDINGS: [Finding; 19] = [
     finding("delay", Place::First, worst),
@@ -73,7 +73,7 @@ const FINDINGS: [Finding; 19] = [
 
 impl Finding {
     /// The values of a case: one, unless every series counts.
-    fn of(&self, case: &CaseResult) -> Vec<f64> {
+    fn values(&self, case: &CaseResult) -> Vec<f64> {
         let measured: Vec<&SeriesResult> = case.measured().collect();
         let series = match self.series {
             Place::First => measured.into_iter().take(1).collect(),
@@ -100,7 +100,7 @@ fn load(experiment: &str) -> Run {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The run with its first so many targets and values of the parameter that varies, of those with
+/// The run with its first targets and values of the parameter that varies, of those with
 /// evidence.
 fn part(run: &Run, targets: usize, values: usize) -> Option<Run> {
     let proven = || run.cases.iter().filter(|case| case.is_proven());
@@ -208,7 +208,7 @@ fn holds(finding: &Finding, run: &Run, title: &str, screen: &str) -> Result<(), 
         .cases
         .iter()
         .filter(|case| case.is_proven())
-        .flat_map(|case| finding.of(case).into_iter().map(move |value| (case, value)))
+        .flat_map(|case| finding.values(case).into_iter().map(move |value| (case, value)))
         .collect();
     let has = |value: f64| {
         let text = shown(value);
