@@ -950,8 +950,8 @@ fn microseconds(text: &str) -> Result<u64, &'static str> {
 
 /// Reads a time of a flag that is not 0, in µs without a unit.
 fn deadline(text: &str) -> Result<u64, &'static str> {
-    let us = microseconds(text)?;
-    if us > 0 { Ok(us) } else { Err("every sample would miss it: write a time above 0") }
+    let us = microseconds(text).ok().filter(|us| *us > 0);
+    us.ok_or("write a whole number of µs of at least 1, or a time with its unit, as 2ms")
 }
 
 /// Reduces clap's message to its first sentence and its tip or its list of valid values, if any.

@@ -21,9 +21,10 @@ use chronoscope_engine::{
 };
 use chronoscope_machine::Machines;
 use chronoscope_report::{
-    self as report, comparison, comparison::CompareOptions, comparison::Comparison,
-    comparison::History, comparison::Line, comparison::Pair, comparison::Pairing, comparison::Side,
-    comparison::StatisticChoice, comparison::conditions, format::ComparisonWriter,
+    self as report, answer::compared::subjects, comparison, comparison::CompareOptions,
+    comparison::Comparison, comparison::History, comparison::Line, comparison::Pair,
+    comparison::Pairing, comparison::Side, comparison::StatisticChoice, comparison::conditions,
+    format::ComparisonWriter,
 };
 use chronoscope_run::history::{CaseRow, RunRow};
 use chronoscope_run::{CaseResult, Context, Run, Status};
@@ -199,7 +200,7 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
     notes.extend(pairing.note(&pairs));
     notes.extend(scatter(&lines));
     let comparison = Comparison::new([a_side, b_side], &options, lines);
-    let subjects = comparison::subjects(&pairs);
+    let subjects = subjects(&pairs);
     let comparison = Comparison { only_in_a, only_in_b, notes, subjects, ..comparison };
     Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), measured: None })
 }
@@ -399,7 +400,7 @@ fn compare_variants(
     };
     let sides = [side(&arguments.a, a), side(&arguments.b, b)];
     let mut comparison = Comparison::new(sides, &options, lines);
-    comparison.subjects = comparison::subjects(&results);
+    comparison.subjects = subjects(&results);
     comparison.notes.extend(looks);
     if !left_out.is_empty() {
         comparison.notes.push(format!(

@@ -3,13 +3,16 @@
 use std::{fmt::Write, path::Path, time::Duration};
 
 use anyhow::Result;
-use chronoscope_suite::{EXPERIMENTS, Parameter, Spec, Values};
+use chronoscope_suite::{
+    EXPERIMENTS, Parameter, Spec, Values,
+    spec::{Figure, Reading},
+};
 
 use crate::cli::List;
 use chronoscope_base::console::print;
 use chronoscope_engine::{case::Case, case::experiment, study, study::Overrides, study::Study};
 use chronoscope_machine::Machines;
-use chronoscope_report::{Screen, text_table::fold};
+use chronoscope_report::{Screen, answer::reading, text_table::fold};
 use chronoscope_run::Target;
 use chronoscope_store::{RunFilter, Store, default_place};
 use chronoscope_units::rough_time;
@@ -104,7 +107,9 @@ fn settable(machines: &Machines, target: &str) -> Result<String> {
 }
 
 /// An experiment's description, as pairs of name and text.
-fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, String)> {
+    let reading = reading::find(spec.name);
+    let asked = reading.map(|reading| [("question", asked(reading)), ("answer", answer(reading))]);
     let facts = [
         ("start", spec.start),
         ("end", spec.end),
@@ -114,7 +119,33 @@ fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, &'static str)> {
         ("pin", spec.pin),
         ("source", spec.source),
     ];
-    facts.into_iter().filter(|(_, fact)| !fact.is_empty())
+    let facts = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
+    asked.into_iter().flatten().chain(facts.map(|(name, fact)| (name, fact.to_owned())))
+}
+
+/// The question of an experiment.
+fn asked(reading: &Reading) -> String {
+    capitalised(reading.question)
+}
+
+/// The figure that answers the question, which titles and rankings compare, and the one beside it.
+fn answer(reading: &Reading) -> String {
+    let statistic = |name: &str| match name {
+        "p50" => "the median".to_owned(),
+        "max" => "the worst".to_owned(),
+        other => other.to_owned(),
+    };
+    let words = |figure: Figure| match figure {
+        Figure::First(name) => statistic(name),
+        Figure::Last(name) => format!("{} of the last series", statistic(name)),
+        Figure::Of(series, "max") => series.to_owned(),
+        Figure::Of(series, name) => format!("{} of {series}", statistic(name)),
+        Figure::Named(name) => format!("`{name}`"),
+    };
+    match reading::figures(reading) {
+        (figure, Some(beside)) => format!("{}; beside it {}", words(figure), words(beside)),
+        (figure, None) => words(figure),
+    }
 }
 
 /// One experiment: its facts and its parameters.

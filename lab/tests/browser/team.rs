@@ -47,6 +47,14 @@ fn look(browser: &mut Page, name: &str, url: &str) {
         browser.set_size(width, 900);
         let room = browser.value("document.documentElement.scrollWidth <= innerWidth");
         assert_eq!(room, json!(true), "{name} at {width}: the page itself does not scroll aside");
+        let shown = "[...document.querySelectorAll('.team svg')].every(one => {
+            const box = one.getBoundingClientRect();
+            return box.left >= 0 && box.right <= innerWidth && box.width > 150; })";
+        assert_eq!(
+            browser.value(shown),
+            json!(true),
+            "{name} at {width}: the pictures are in view"
+        );
         let height = browser.value("document.documentElement.scrollHeight").as_u64().unwrap();
         let picture = browser.screenshot(width, height.min(3000) as u32);
         fs::write(artefacts().join(format!("{name}-{width}.png")), picture).unwrap();

@@ -244,7 +244,8 @@ fn a_better_tail_and_a_worse_median_are_mixed() {
     let sentence = "slower at the median (× 1.15), 42 × shorter at p99, 50 × at worst: mixed";
     let found = compare(&[&full, &rt]);
     found.exits(3).shows(sentence).shows("mixed: 1 mixed");
-    let title = "B removes the tail: 42 × less at p99, 50 × at worst, for 15 % more at the median";
+    let title =
+        "linux-rt removes the tail: 42 × less at p99, 50 × at worst, for 15 % more at the median";
     assert!(found.stdout.starts_with(title), "{found:#?}");
     assert!(!found.stdout.contains("regression:"), "{found:#?}");
     compare(&[&full, &rt, "--judge", "p99"])

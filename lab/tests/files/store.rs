@@ -365,7 +365,7 @@ fn a_demonstration_needs_no_measurement() {
     let page = fs::read_to_string(format!("{place}/page.html")).unwrap();
     assert!(page.contains("<h1>A periodic task starts") && page.len() < 300_000, "{}", page.len());
     let comparison = fs::read_to_string(format!("{place}/compare.html")).unwrap();
-    assert!(comparison.contains("<h1>B takes 4.1"), "{comparison}");
+    assert!(comparison.contains("<h1>policy=other takes 4.1"), "{comparison}");
     let store = format!("{place}/runs.sqlite");
     let list = chronoscope(&["history", "--store", &store]);
     assert_eq!(list.exits(0).stdout.matches(" demo ").count(), 6, "{list:#?}");

@@ -11,7 +11,7 @@ fn the_command_line() {
     let table: &[(&[&str], &str)] = &[
         (&[], "say what to do: run"),
         (&["frobnicate"], "frobnicate"),
-        (&["rum"], "'run'"),
+        (&["rum"], "did you mean `run`?"),
         (&["run", "swich"], "did you mean `switch`?"),
         (&["run", "zebra"], "`chronoscope list` shows all"),
         (&["run", "a\nb"], "unknown experiment `a\u{fffd}b`"),

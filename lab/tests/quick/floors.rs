@@ -37,8 +37,8 @@ const REPORT: House = House {
     floors: &[
         &["tests"],
         &["format"],
-        &["comparison_text", "github", "html", "junit"],
-        &["outcomes", "why"],
+        &["comparison_text", "github", "google_benchmark_console", "html", "junit"],
+        &["google_benchmark", "outcomes", "why"],
         &["answer"],
         &["table"],
         &[
@@ -48,7 +48,6 @@ const REPORT: House = House {
             "cause",
             "csv_long",
             "cyclictest",
-            "google_benchmark_console",
             "history",
             "json",
             "perfetto",
@@ -56,7 +55,7 @@ const REPORT: House = House {
             "screen",
             "vcd",
         ],
-        &["comparison", "csv", "file", "google_benchmark", "paint", "text_table", "timeline"],
+        &["comparison", "csv", "file", "paint", "text_table", "timeline"],
         &["error"],
         &["lib"],
     ],

@@ -8,4 +8,5 @@ mod bad_input;
 mod documentation;
 mod floors;
 mod mistakes;
+mod next_steps;
 mod words;

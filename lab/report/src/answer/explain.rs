@@ -108,7 +108,7 @@ pub fn render(run: &Run, screen: &Screen) -> String {
         text.push_str(&format!("  {term}: {first}\n"));
     }
     text.push_str(&format!(
-        "\nAll terms: chronoscope explain; the evidence: {}\n",
+        "\nAll terms: chronoscope explain\nThe evidence: {}\n",
         screen.again("--evidence")
     ));
     text.replace(['\u{a0}', '\u{202f}'], " ")

@@ -28,6 +28,7 @@ use self::{
     rule::Ruled,
     trust::Trust,
 };
+use crate::cause;
 use chronoscope_run::{Answering, CaseResult, Run, Status, answer::Layout};
 use chronoscope_units::digits;
 
@@ -139,12 +140,31 @@ impl<'a> Answer<'a> {
             context: context(run, &rules),
             title,
             trust: Trust::from_run(run),
-            also: [like_for_like(&rules, &body), ruled.all(&rules.also)].concat(),
+            also: [cause_of_worst(run), like_for_like(&rules, &body), ruled.all(&rules.also)]
+                .concat(),
             body,
             problems,
             next,
         }
     }
+}
+
+/// The cause of the worst sample of all traced cases, as far as the trace shows one; empty without a
+/// trace.
+fn cause_of_worst(run: &Run) -> Vec<String> {
+    let traced = run.cases.iter().filter(|case| case.is_proven());
+    let traced = traced.filter_map(|case| Some((case, cause::unknown(case)?)));
+    let with_worst = traced.filter_map(|(case, unknown)| {
+        let series = rule::usual(case).next()?;
+        Some((series.summary.max?, case, series, unknown))
+    });
+    let Some((_, case, series, unknown)) =
+        with_worst.max_by(|one, other| one.0.total_cmp(&other.0))
+    else {
+        return Vec::new();
+    };
+    let causes = cause::traced(case, series);
+    if causes.is_empty() { vec![unknown] } else { causes.into_iter().take(2).collect() }
 }
 
 /// The question, then the targets, the machine, and the number of cases.
@@ -295,7 +315,8 @@ fn of_published(list: &List) -> String {
 fn of_experiments(run: &Run) -> String {
     let mut title = match trust::misses(run) {
         Some((missed @ 1.., samples)) => {
-            format!("{} missed the deadline", span::share_of(missed, samples))
+            let (missed, samples) = (missed as f64, samples as f64);
+            format!("{} of {} missed the deadline", span::grouped(missed), span::grouped(samples))
         }
         _ => String::new(),
     };

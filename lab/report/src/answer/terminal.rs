@@ -117,7 +117,9 @@ pub fn render(run: &Run, screen: &Screen) -> String {
 fn lines(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
     let mut top = vec![context(&answer.context, width), Line::default()];
     top.extend(
-        wrap(&answer.title, width, 0, 2).into_iter().map(|text| Line::styled(Style::Bold, text)),
+        wrap(&answer.title, width, 0, title_lines(width))
+            .into_iter()
+            .map(|text| Line::styled(Style::Bold, text)),
     );
     top.extend(trust(answer, width));
     let also = answer.also.iter().flat_map(|text| wrap(text, width, 0, 2));
@@ -135,6 +137,11 @@ fn lines(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
         Body::Nothing => Vec::new(),
     };
     [top, rows, also, problems, vec![Line::default()], bottom].concat()
+}
+
+/// The lines that a title may take: its figures are never cut.
+fn title_lines(width: usize) -> usize {
+    if width < SIZE.0 { 3 } else { 2 }
 }
 
 /// The question, then as much of the context as the line has room for.
@@ -261,8 +268,9 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
     let wide = NUMBER.max(longest + 2);
     let numbers = 3 * wide + 1;
     let widest = width.saturating_sub(numbers + TRACK.0 + 1);
-    // The track gives way to the names.
-    let with_track = group + names.max(16) <= widest;
+    // The track gives way to names that tell rows apart.
+    let needed = if rows.len() > 1 { names.max(16) } else { 16 };
+    let with_track = group + needed <= widest;
     let with_p99 = with_track || group + 12 + numbers <= width;
     let numbers = if with_p99 { numbers } else { numbers - wide };
     let room = if with_track { widest } else { width.saturating_sub(numbers) };
@@ -493,7 +501,8 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
     let joined = |row: Vec<[String; 2]>| {
         let cells = row.into_iter().zip(&seconds).map(|([first, second], wide)| match wide {
             0 => first,
-            wide => format!("{first} {second:>wide$}"),
+            // Thousands have one space between them.
+            wide => format!("{first}  {second:>wide$}"),
         });
         cells.collect()
     };

@@ -18,19 +18,33 @@ use chronoscope_units::{count, show};
 
 /// Returns the causes that the recordings show, a sentence each; empty if they show none.
 pub fn sentences(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
-    let repetition = RepetitionSamples::with_worst(case, series);
-    let by_trace = |repetition: &RepetitionSamples| {
-        [
-            split::sentence(case, series, repetition),
-            timerlat::sentence(case, series, repetition),
-            noise::sentence(case, series, repetition),
-            schedule::sentence(case, series, repetition),
-            stack::sentence(case, series, repetition),
-            board::sentence(case, series, repetition),
-        ]
-    };
-    let by_trace = repetition.iter().flat_map(by_trace);
-    [stolen(case), throttled(case)].into_iter().chain(by_trace).flatten().collect()
+    let whole = [stolen(case), throttled(case)].into_iter().flatten();
+    whole.chain(traced(case, series)).collect()
+}
+
+/// Returns the causes that a trace of the kernel shows, a sentence each; empty if it shows none.
+pub fn traced(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
+    let Some(repetition) = RepetitionSamples::with_worst(case, series) else { return Vec::new() };
+    let all = [
+        split::sentence(case, series, &repetition),
+        timerlat::sentence(case, series, &repetition),
+        noise::sentence(case, series, &repetition),
+        schedule::sentence(case, series, &repetition),
+        stack::sentence(case, series, &repetition),
+        board::sentence(case, series, &repetition),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The sentence of a case whose trace was recorded and shows no cause of the worst sample: with the
+/// part of the trace that was kept, if it is not whole. `None` for a case without a trace.
+pub fn unknown(case: &CaseResult) -> Option<String> {
+    case.parameters.get("trace").filter(|trace| **trace == "yes")?;
+    let cut = case.log.iter().find(|line| line.starts_with("of the trace's "));
+    Some(match cut {
+        Some(cut) => format!("The trace shows no cause of the worst: {}", &**cut),
+        None => "The trace shows no cause of the worst".to_owned(),
+    })
 }
 
 /// Steal time is known for whole repetitions only.

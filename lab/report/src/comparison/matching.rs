@@ -1,9 +1,6 @@
 //! Pairs each case of A with the case of B that it is compared with.
 
-use crate::{
-    answer::rule::proper,
-    error::{Result, refuse},
-};
+use crate::error::{Result, refuse};
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_units::words::hint;
 
@@ -103,31 +100,6 @@ impl Pairing {
             _ => label(case, with_target),
         }
     }
-}
-
-/// The words that tell A and B of all pairs apart: the kernels on one machine, the
-/// targets, or the only parameter that differs, as `primitive=pipe`. `None` if nothing or more
-/// differs, or not the same in all pairs.
-pub fn subjects(pairs: &[Pair<'_>]) -> Option<[String; 2]> {
-    let same = |of: &dyn Fn(&Pair<'_>) -> Option<[String; 2]>| {
-        let first = of(pairs.first()?)?;
-        let is_told = first[0] != first[1];
-        (is_told && pairs.iter().all(|pair| of(pair).as_ref() == Some(&first))).then_some(first)
-    };
-    let targets = same(&|pair| Some([pair.a.target.to_string(), pair.b.target.to_string()]));
-    if let Some([a, b]) = targets {
-        let (one, other) = (a.split_once('@')?, b.split_once('@')?);
-        let by_kernel = one.1 == other.1;
-        return Some(if by_kernel { [one.0, other.0].map(proper) } else { [a, b] });
-    }
-    let names = pairs.first()?.a.parameters.keys();
-    let mut told = names.filter_map(|name| {
-        same(&|pair| {
-            let of = |case: &CaseResult| Some(format!("{name}={}", case.parameters.get(name)?));
-            Some([of(pair.a)?, of(pair.b)?])
-        })
-    });
-    told.next().filter(|_| told.next().is_none())
 }
 
 fn single_target(run: &Run) -> Option<&str> {

@@ -18,7 +18,7 @@ pub use self::{
     doubt::conditions,
     finding::Finding,
     history::{BetweenRuns, History},
-    matching::{Pair, Pairing, match_cases, subjects},
+    matching::{Pair, Pairing, match_cases},
     sentence::{in_a_word, is_not_judged, numbers, open_by, slower_by, up_to},
     shift::{InBand, Shift},
 };

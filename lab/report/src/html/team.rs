@@ -14,7 +14,7 @@ use super::{
 use crate::{history::labels, history::least_reach};
 use chronoscope_run::history::CaseRow;
 use chronoscope_statistics::{
-    Interval, alert::expected, alert::outside, change::Change, change::changes,
+    Interval, alert::expected, alert::outside, change::Change, change::FEWEST, change::changes,
 };
 use chronoscope_units::show;
 
@@ -85,7 +85,12 @@ pub fn render(rows: &[CaseRow], words: &str, linked: &dyn Fn(i64) -> bool) -> St
         1 => format!("1 run{words}"),
         count => format!("{count} runs{words}"),
     };
+    let longest = lines.iter().map(|line| line.values.iter().flatten().count()).max().unwrap_or(0);
     let title = match lines.iter().map(|line| line.changes.len()).sum::<usize>() {
+        // Fewer figures of a case show no change, whatever they are.
+        0 if longest < 2 * FEWEST => {
+            format!("{runs}: no case has the {} that show a change of level", 2 * FEWEST)
+        }
         0 => format!("No change of level in {runs}"),
         1 => format!("One change of level in {runs}"),
         count => format!("{count} changes of level in {runs}"),
@@ -434,7 +439,7 @@ mod tests {
         for count in [0, 1, 4] {
             let text = render(&rows()[..count], "", &|_| true);
             super::super::tests::check(&text);
-            assert!(text.contains("No change of level in "), "{text}");
+            assert!(text.contains("that show a change of level"), "{text}");
         }
         let mut odd = rows();
         odd.iter_mut().for_each(|row| row.p50 = Some(0.0));

@@ -110,6 +110,31 @@ fn an_answer_fits_its_screen() {
     }
 }
 
+#[test]
+fn no_number_is_cut_and_no_two_touch() {
+    let folder = folder().join("experiments");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let experiments =
+        files.map(|path| serde_json::from_str::<Run>(&fs::read_to_string(path).unwrap()).unwrap());
+    let studies = names();
+    for run in studies.iter().map(|name| load(name)).chain(experiments) {
+        for columns in [60, 72, 80, 100, 132, 200] {
+            let text = terminal::render(&run, &Screen { columns: Some(columns), ..screen() });
+            let letters: Vec<char> = text.chars().collect();
+            for three in letters.windows(3) {
+                let [before, sign, after] = three else { unreachable!() };
+                let is_cut = *sign == '…' && (before.is_ascii_digit() || after.is_ascii_digit());
+                assert!(!is_cut, "{columns}: {text}");
+                // A unit ends a number, and a digit begins the next.
+                let touch =
+                    before.is_ascii_digit() && sign.is_alphabetic() && after.is_ascii_digit();
+                let is_name = "@prvmhxeP".contains(*sign);
+                assert!(!touch || is_name, "{columns}: {before}{sign}{after}\n{text}");
+            }
+        }
+    }
+}
+
 /// All that is behind an answer has the width of the terminal, too.
 #[test]
 fn figures_evidence_and_reasons_fit_the_width() {
