@@ -502,8 +502,7 @@ fn trust(comparison: &Comparison) -> Trust {
             (_, _) => Some("instructions and cycles"),
         };
         if let Some(words) = clocks {
-            let reason = format!("{words}; a repeat gives the same");
-            verdicts.push(Verdict::good("Exact", &reason));
+            verdicts.push(Verdict::good("Exact for these builds and starts", words));
         }
         if times > 0 {
             verdicts.push(of_times(comparison, &judged));

@@ -1,7 +1,9 @@
 //! The rows of an answer about latencies: median, p99 and worst of a case, in groups.
 
 use super::{rule, span, trust};
-use chronoscope_run::{Answering, CaseResult, Run, SeriesResult, Unit, answer::Pick};
+use chronoscope_run::{
+    Answering, CaseResult, Precision, Run, SeriesResult, Statistic, Unit, answer::Pick,
+};
 
 /// A latency: a row of the answer.
 pub struct Latency<'a> {
@@ -17,8 +19,6 @@ pub struct Latency<'a> {
     pub contrast: bool,
     /// The hypervisor took time from a repetition: the worst may be its.
     pub stolen: bool,
-    /// The medians of the repetitions agree on three digits.
-    pub exact: bool,
 }
 
 impl<'a> Latency<'a> {
@@ -30,7 +30,6 @@ impl<'a> Latency<'a> {
             series,
             contrast: false,
             stolen: trust::steal(case).is_some(),
-            exact: span::agrees(series),
         }
     }
 
@@ -38,7 +37,7 @@ impl<'a> Latency<'a> {
         Self {
             group: pick.group.to_string(),
             contrast: pick.contrast,
-            ..Self::new(pick.name.to_string(), case, series)
+            ..Self::new(named(pick, series), case, series)
         }
     }
 
@@ -47,10 +46,37 @@ impl<'a> Latency<'a> {
         self.series.unit
     }
 
-    /// The values that are drawn: median, p99 and worst, as far as there are any.
+    /// The values that are drawn: median, p99 and worst, as far as there are any. Means of a batch
+    /// have no tail.
     pub fn values(&self) -> [Option<f64>; 3] {
         let summary = &self.series.summary;
-        [summary.p50, summary.p99, summary.max]
+        match self.batch() {
+            Some(_) => [summary.p50, None, None],
+            None => [summary.p50, summary.p99, summary.max],
+        }
+    }
+
+    /// The figures that are written: each value with whether its own repetitions agree on three digits.
+    pub fn shown(&self) -> [Option<(f64, bool)>; 3] {
+        let is_exact = |name: &str| {
+            Statistic::find(name).is_none_or(|one| self.series.precision(one) == Precision::Full)
+        };
+        let [p50, p99, worst] = self.values();
+        [(p50, "p50"), (p99, "p99"), (worst, "max")]
+            .map(|(value, name)| Some((value?, is_exact(name))))
+    }
+
+    /// The number of operations in a sample, which is their mean; `None` where each is timed alone.
+    pub fn batch(&self) -> Option<u64> {
+        span::batch(self.series)
+    }
+}
+
+/// The name of a rule's row, which says where its samples are means.
+fn named(pick: &Pick, series: &SeriesResult) -> String {
+    match span::batch(series) {
+        Some(count) => format!("{}, mean of {count}", pick.name),
+        None => pick.name.to_string(),
     }
 }
 
@@ -81,7 +107,8 @@ fn each(run: &Run) -> Vec<Latency<'_>> {
             let is_named = !is_alone || label.len() + target.len() == 0;
             let words = [if is_named { &*series.name } else { "" }, &*label, target];
             let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            let name = words.join(" ");
+            let mean = span::batch(series).map(|count| format!(" (mean of {count})"));
+            let name = words.join(" ") + &mean.unwrap_or_default();
             Latency { group: case.experiment.to_string(), ..Latency::new(name, case, series) }
         })
     });

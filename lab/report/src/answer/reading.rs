@@ -5,7 +5,10 @@ use chronoscope_suite::{
     spec::{Decides, Figure, MEDIAN, Reading},
 };
 
-use super::{list, span::Span};
+use super::{
+    list,
+    span::{Span, batch},
+};
 use chronoscope_run::{CaseResult, Run, SeriesResult, Statistic, names::OBSERVE, names::WATCH};
 
 /// Collects the names and the readings of the rows of the suite's table of experiments.
@@ -45,7 +48,10 @@ pub fn sentence(cases: &[CaseResult], experiment: &str) -> Option<String> {
     let reading = find(experiment)?;
     let mut sentences = reading.sentences.iter();
     let sentence = sentences.find_map(|sentence| fill(cases, experiment, reading, sentence));
-    sentence.or_else(|| longest(cases, experiment, reading))
+    sentence.or_else(|| longest(cases, experiment, reading)).or_else(|| {
+        // Means of batches have a median alone.
+        Some(format!("{}, as means of batches", short(cases, experiment)?))
+    })
 }
 
 /// The sentence with the figure that answers the question alone.
@@ -65,6 +71,9 @@ fn longest(cases: &[CaseResult], experiment: &str, reading: &Reading) -> Option<
     Some(format!("{} {}{end}", reading.compared, span.words()))
 }
 
+/// The statistics of the tail, which the means of batches do not have.
+const TAIL: [&str; 4] = ["p99", "p99.9", "p99.99", "max"];
+
 /// The figure that answers an experiment's question, and the one beside it.
 pub fn figures(reading: &Reading) -> (Figure, Option<Figure>) {
     match (reading.decides, reading.worst) {
@@ -77,6 +86,11 @@ pub fn figures(reading: &Reading) -> (Figure, Option<Figure>) {
 pub fn span(case: &CaseResult, figure: Figure) -> Option<Span> {
     let series = series_of(case, figure);
     match figure {
+        Figure::First(statistic) | Figure::Last(statistic)
+            if TAIL.contains(&statistic) && series.is_some_and(|one| batch(one).is_some()) =>
+        {
+            None
+        }
         Figure::First(statistic) | Figure::Last(statistic) => {
             Span::of_case(case, series, statistic)
         }

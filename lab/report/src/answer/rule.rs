@@ -1,6 +1,6 @@
 //! The rules of an answer: the cases and values that they pick, and their sentences.
 
-use chronoscope_suite::{Parameter, Values, experiments, spec::Figure};
+use chronoscope_suite::{Parameter, Values, experiments, spec::Better, spec::Figure};
 
 use super::{reading, span::Span};
 use chronoscope_run::{
@@ -142,17 +142,30 @@ impl Ruled<'_> {
         while let Some((before, after)) = rest.split_once('{') {
             let (name, after) = after.split_once('}')?;
             text.push_str(before);
-            text.push_str(&self.value(name)?.words());
+            text.push_str(&self.shown(name)?.words());
             rest = after;
         }
         Some(text + rest)
     }
 
-    /// The value that a sentence names: a value of the rules, and a statistic of it after a space.
+    /// The value that a condition names: a value of the rules, and a statistic of it after a space.
     fn value(self, name: &str) -> Option<Span> {
+        self.over_cases(name, |span, _| span)
+    }
+
+    /// The value that a sentence shows: of a case's worst figures the one worst.
+    fn shown(self, name: &str) -> Option<Span> {
+        self.over_cases(name, |span, statistic| match statistic {
+            "max" => span.worst(&Better::Less),
+            _ => span,
+        })
+    }
+
+    fn over_cases(self, name: &str, as_shown: impl Fn(Span, &str) -> Span) -> Option<Span> {
         let (pick, statistic) = self.rules.value(name)?;
-        let found: Option<Vec<Span>> =
-            cases(pick, self.run).map(|case| figure(pick, case, statistic)).collect();
+        let named = if statistic.is_empty() { &pick.statistic } else { statistic };
+        let of_case = |case| Some(as_shown(figure(pick, case, statistic)?, named));
+        let found: Option<Vec<Span>> = cases(pick, self.run).map(of_case).collect();
         let mut found = found?.into_iter();
         let first = found.next()?;
         found.try_fold(first, |all, one| all.and(&one))

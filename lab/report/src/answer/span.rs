@@ -79,13 +79,13 @@ impl Span {
         })
     }
 
-    /// The span with its worst end as the value.
+    /// The worst end alone: of several worst figures, one is the worst.
     pub fn worst(self, better: &Better) -> Self {
         let worst = match better {
             Better::Less => self.high,
             Better::More => self.low,
         };
-        Self { value: Some(worst), ..self }
+        Self { low: worst, high: worst, value: Some(worst), ..self }
     }
 
     /// The value, or the upper end of several cases.
@@ -108,16 +108,26 @@ impl Span {
         if self.agrees() {
             return amount(self.middle(), &self.unit, self.exact);
         }
-        let ((low_unit, low_size), (unit, size)) =
-            (units::scale(self.low, &self.unit), units::scale(self.high, &self.unit));
-        if low_unit == unit || self.low == 0.0 {
-            let unit = if unit.is_empty() { String::new() } else { format!("{TIE}{unit}") };
-            format!("{}–{}{unit}", few(self.low / size), few(self.high / size))
-        } else {
-            let low = format!("{}{TIE}{low_unit}", few(self.low / low_size));
-            format!("{low} to {}{TIE}{unit}", few(self.high / size))
-        }
+        between(self.low, self.high, &self.unit)
     }
+}
+
+/// A range with its unit: `20–48 µs`, `16 ns to 3.4 µs`.
+fn between(low: f64, high: f64, of: &str) -> String {
+    let ((low_unit, low_size), (unit, size)) = (units::scale(low, of), units::scale(high, of));
+    if low_unit == unit || low == 0.0 {
+        let unit = if unit.is_empty() { String::new() } else { format!("{TIE}{unit}") };
+        format!("{}–{}{unit}", few(low / size), few(high / size))
+    } else {
+        let low = format!("{}{TIE}{low_unit}", few(low / low_size));
+        format!("{low} to {}{TIE}{unit}", few(high / size))
+    }
+}
+
+/// The number of operations in each sample of a series, which is their mean; `None` where each is
+/// timed alone.
+pub fn batch(series: &SeriesResult) -> Option<u64> {
+    (series.per >= 1.5).then(|| series.per.round() as u64)
 }
 
 /// Returns whether the interval of a series' median is within a tenth of the median. Without an

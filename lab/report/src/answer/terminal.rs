@@ -262,7 +262,7 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
         .first()
         .map(Latency::unit)
         .filter(|unit| *unit != Unit::Nanoseconds && rows.iter().all(|row| row.unit() == *unit));
-    let texts = rows.iter().map(|row| row.values().map(|value| number(value, row, unit.is_some())));
+    let texts = rows.iter().map(|row| row.shown().map(|shown| number(shown, row, unit.is_some())));
     let texts: Vec<[String; 3]> = texts.collect();
     let longest = texts.iter().flatten().map(|text| length(text)).max().unwrap_or(0);
     let wide = NUMBER.max(longest + 2);
@@ -279,7 +279,8 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
     let (shown, more) = fitted(rows, most.saturating_sub(1 + usize::from(!with_track)), screen);
     let rows = &rows[..shown];
     let axis = axis(rows);
-    let mut head = pad(unit.map_or("", Unit::name), group + name);
+    let mut head =
+        pad(&unit.map_or_else(|| together(rows), |unit| unit.name().to_owned()), group + name);
     for word in ["median", "p99", "worst"] {
         if word != "p99" || with_p99 {
             head.push_str(&format!("{word:>wide$}"));
@@ -322,11 +323,23 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
     lines
 }
 
+/// The words above the rows of times: the figures are over all repetitions, where a title may have
+/// their range.
+fn together(rows: &[Latency<'_>]) -> String {
+    let most = rows.iter().map(|row| row.case.repetitions).max().unwrap_or(0);
+    let all_alike = rows.iter().all(|row| row.case.repetitions == most);
+    match most {
+        0 | 1 => String::new(),
+        _ if all_alike => format!("{most} repetitions together"),
+        _ => "repetitions together".to_owned(),
+    }
+}
+
 /// A number of a row. Ticks have the letters of their unit, unless `is_bare` because the head has it.
-fn number(value: Option<f64>, row: &Latency<'_>, is_bare: bool) -> String {
-    let Some(value) = value else { return "–".to_owned() };
+fn number(shown: Option<(f64, bool)>, row: &Latency<'_>, is_bare: bool) -> String {
+    let Some((value, exact)) = shown else { return "–".to_owned() };
     let text = match row.unit() {
-        Unit::Nanoseconds => amount(value, Unit::Nanoseconds.name(), row.exact),
+        Unit::Nanoseconds => amount(value, Unit::Nanoseconds.name(), exact),
         Unit::Instructions | Unit::Cycles if is_bare => short(value),
         Unit::Instructions => format!("{} in", short(value)),
         Unit::Cycles => format!("{} cy", short(value)),

@@ -1,6 +1,8 @@
 //! The trust line of an answer: how far its figures hold, with at most three reasons, the cases
 //! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
 
+use std::collections::BTreeSet;
+
 use super::{arrivals::is_exhaustive, rule::machine, span};
 use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
 use chronoscope_units::{digits, show};
@@ -92,7 +94,7 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
         return Some(Verdict::good("Exhaustive", what));
     }
     if has(Domain::Modelled) {
-        let bounds = "a repeat gives the same; the bounds: report --full";
+        let bounds = "for these builds and starts; the bounds: report --full";
         return Some(match has(Domain::Instructions) || has(Domain::Cycles) {
             true => Verdict::good("Exact paths; the time of a chip is by a model", bounds),
             false => Verdict::good("Exact paths, modelled cycles", bounds),
@@ -108,11 +110,20 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
         (true, Some(first)) if !what.contains("and") => {
             let mut name = first.to_owned();
             name[..1].make_ascii_uppercase();
-            Verdict::good(format!("{name} are exact"), "")
+            Verdict::good(format!("{name} are exact for these builds"), "")
         }
-        (true, _) => Verdict::good("Instructions and cycles are exact", ""),
-        (false, _) => Verdict::good("Exact", &format!("{what}; a repeat gives the same")),
+        (true, _) => Verdict::good("Instructions and cycles are exact for these builds", ""),
+        (false, _) => Verdict::good(exact_of(cases), what),
     })
+}
+
+/// The words for what an exact figure holds of: another build, and another start, may give another.
+fn exact_of(cases: &[&CaseResult]) -> &'static str {
+    let builds: BTreeSet<&str> = cases.iter().map(|case| &*case.target).collect();
+    match builds.len() {
+        1 => "Exact for this build and start",
+        _ => "Exact for these builds and starts",
+    }
 }
 
 /// The verdict on times, and on cycles of boards; `None` without any.
@@ -303,9 +314,9 @@ mod tests {
         emulated.target = "tandem@cortex-m4".into();
         emulated.clock.as_mut().unwrap().domain = Domain::Instructions;
         run.cases.push(emulated);
-        assert_eq!(heads(&run), ["Instructions are exact", "Times: trust it"]);
+        assert_eq!(heads(&run), ["Instructions are exact for these builds", "Times: trust it"]);
         run.cases.remove(0);
-        assert_eq!(heads(&run), ["Exact"]);
+        assert_eq!(heads(&run), ["Exact for this build and start"]);
         let bound = |bound| Limit {
             statistic: "p50".into(),
             series: None,

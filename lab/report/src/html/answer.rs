@@ -473,7 +473,7 @@ fn latency(
     axis: Option<&Axis>,
     elsewhere: Option<&elsewhere::Elsewhere>,
 ) -> Markup {
-    let [p50, p99, worst] = row.values().map(|value| number(value, row.unit(), row.exact));
+    let [p50, p99, worst] = row.shown().map(|shown| number(shown, row.unit()));
     html! {
         div.r.contrast[row.contrast] {
             span.l { (row.name) }
@@ -515,12 +515,14 @@ fn marks(row: &Latency<'_>, axis: &Axis, elsewhere: Option<&elsewhere::Elsewhere
 }
 
 /// A number of a row with its unit.
-fn number(value: Option<f64>, unit: Unit, exact: bool) -> String {
-    match (value, unit) {
+fn number(shown: Option<(f64, bool)>, unit: Unit) -> String {
+    match (shown, unit) {
         (None, _) => "–".to_owned(),
-        (Some(value), Unit::Nanoseconds | Unit::Count) => amount(value, unit.name(), exact),
-        (Some(value), Unit::Instructions) => format!("{}\u{a0}in", grouped(value.round())),
-        (Some(value), Unit::Cycles) => format!("{}\u{a0}cy", grouped(value.round())),
+        (Some((value, exact)), Unit::Nanoseconds | Unit::Count) => {
+            amount(value, unit.name(), exact)
+        }
+        (Some((value, _)), Unit::Instructions) => format!("{}\u{a0}in", grouped(value.round())),
+        (Some((value, _)), Unit::Cycles) => format!("{}\u{a0}cy", grouped(value.round())),
     }
 }
 

@@ -94,6 +94,22 @@ fn every_study_has_its_answer() {
     }
 }
 
+/// The README shows the program's own output.
+#[test]
+fn the_answer_of_the_readme_is_the_program_s() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = fs::read_to_string(&file).unwrap();
+    let begin = "$ ./chronoscope run quick\n";
+    let (before, after) = readme.split_once(begin).unwrap();
+    let (old, rest) = after.split_once("```").unwrap();
+    let text = terminal::render(&load("quick"), &screen());
+    if env::var_os("CHRONOSCOPE_BLESS").is_some() {
+        fs::write(&file, format!("{before}{begin}{text}```{rest}")).unwrap();
+        return;
+    }
+    assert_eq!(old, text);
+}
+
 #[test]
 fn an_answer_fits_its_screen() {
     for run in runs() {
