@@ -461,8 +461,8 @@ fn tandem_knows_a_cure_for_inversion() {
 }
 
 #[test]
-fn the_study_of_microcontrollers_fails_when_tandem_is_slower() {
-    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/microcontrollers.toml");
+fn the_study_of_tandem_fails_when_it_is_slower() {
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies/tandem.toml");
     chronoscope(&["run", "-q", "--study", study]).exits(0);
     let text = std::fs::read_to_string(study).unwrap();
     let second = text.match_indices("[[case]]").nth(1).unwrap().0;

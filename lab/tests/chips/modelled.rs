@@ -132,7 +132,7 @@ fn a_ranking_has_the_estimate_and_the_longest_time() {
 /// A study's limits count instructions; in the time of a chip they judge nothing. Its bytes stay.
 #[test]
 fn limits_of_instructions_are_none_for_a_chip() {
-    let case = ["run", "microcontrollers", "wakeup", "image", "--target", "tandem@cortex-m4"];
+    let case = ["run", "tandem", "wakeup", "image", "--target", "tandem@cortex-m4"];
     let plain = chronoscope(&[&case[..], &["--repeat", "1"]].concat());
     plain.exits(0).shows("limits hold");
     let chip = chronoscope(&[&case[..], &["--chip", "stm32f405", "--repeat", "1"]].concat());

@@ -16,7 +16,7 @@
 //! - **Evidence**: in both images all tasks had the same number of turns, one more or less, by the
 //!   letters that came.
 //! - **Source**: the text of the peers' smallest images, beside which
-//!   `studies/microcontrollers.toml` sets it.
+//!   `studies/tandem.toml` sets it.
 
 use crate::spec::{Figure, MEDIAN, Reading, Spec};
 

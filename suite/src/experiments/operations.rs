@@ -11,7 +11,7 @@
 //! - **Control**: the series `control: two marks`, without an operation between them.
 //! - **Evidence**: the program ended by itself without a complaint (it tests what its operations
 //!   have done), and printed as many operations as it says it has; each has at least 40 samples.
-//! - **Source**: tandem, whose goals the rows are; `studies/microcontrollers.toml` has limits for
+//! - **Source**: tandem, whose goals the rows are; `studies/tandem.toml` has limits for
 //!   them.
 
 use crate::spec::{MEDIAN, Parameter, Reading, Spec, Values};

@@ -71,7 +71,7 @@ pub static SETS: [CaseSet; 10] = [
             options: FEW,
         },
     },
-    study("microcontrollers"),
+    study("tandem"),
     study("p1-embassy-preempt"),
     study("p2-tornado"),
     study("p3-binder"),

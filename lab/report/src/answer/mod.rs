@@ -251,7 +251,8 @@ fn nothing(run: &Run) -> String {
 fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
     let wins = ranking.wins(&rules.subject, None);
     let (Some(Wins { won, rows }), false) = (wins, rules.subject.is_empty()) else {
-        return of_experiments(run);
+        let leaders = of_leaders(ranking).filter(|_| !rules.rows.is_empty());
+        return leaders.unwrap_or_else(|| of_experiments(run));
     };
     let name = rule::proper(&rules.subject);
     let winner = ranking.winner();
@@ -272,6 +273,34 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
             (worst.share - 1.0) * 100.0
         ),
     }
+}
+
+/// The kernel that wins most timings of each kind of task, and the one with the least cost that a
+/// title names: a study without a subject puts no kernel first by itself. `None` without a timing that
+/// is won.
+fn of_leaders(ranking: &Ranking) -> Option<String> {
+    let kernels = || ranking.columns.iter().filter(|column| !column.floor);
+    let of_kind = |kind: &&str| {
+        let mut all: Vec<(Wins, &str)> = kernels()
+            .filter(|column| column.kind == **kind)
+            .filter_map(|column| Some((ranking.wins(&column.kernel, Some(kind))?, &*column.kernel)))
+            .collect();
+        all.sort_by_key(|(wins, _)| std::cmp::Reverse(wins.won));
+        let (first, name) = *all.first()?;
+        let is_tie = all.get(1).is_some_and(|(second, _)| second.won == first.won);
+        let words = format!("{} in {} of {}", rule::proper(name), first.won, first.rows);
+        (first.won > 0 && !is_tie)
+            .then(|| format!("of {kind}{} {words}", if kind.ends_with('s') { "es" } else { "s" }))
+    };
+    let kinds: Vec<String> =
+        ["thread", "process", "coroutine"].iter().filter_map(of_kind).collect();
+    if kinds.is_empty() {
+        return None;
+    }
+    let cheapest =
+        ranking.cheapest().map(|(kernel, cost)| format!("; {cost} is {}'s", rule::proper(kernel)));
+    let title = format!("{} {}", reading::capital(ranking.winner()), kinds.join(", "));
+    Some(title + &cheapest.unwrap_or_default())
 }
 
 /// How often the study's kernel wins among tasks of one kind, where kernels offer different kinds.

@@ -238,6 +238,27 @@ impl Ranking {
         self.columns.iter().filter(|column| column.kernel == kernel).count() > 1
     }
 
+    /// The kernel with the least value in the first row whose cost a title names, and its words;
+    /// `None` where two tie.
+    pub fn cheapest(&self) -> Option<(&str, &str)> {
+        let row = self.rows.iter().find(|row| !row.cost.is_empty())?;
+        let is_first = |index: &usize| {
+            let column = &self.columns[*index];
+            let others = self
+                .columns
+                .iter()
+                .zip(&row.cells)
+                .filter(|(other, _)| !other.floor && other.kernel != column.kernel);
+            let own = row.cells[*index].filter(|_| !column.floor).map(|cell| cell.value);
+            own.is_some_and(|own| {
+                let mut values = others.filter_map(|(_, cell)| cell.map(|cell| cell.value));
+                values.all(|other| !is_best(other, own))
+            })
+        };
+        let first = (0..self.columns.len()).find(is_first)?;
+        Some((&self.columns[first].kernel, &row.cost))
+    }
+
     /// The subject's ratio to the best in the first row whose cost a title names, and its words.
     pub fn cost(&self, kernel: &str) -> Option<(f64, &str)> {
         let row = self.rows.iter().find(|row| !row.cost.is_empty())?;

@@ -37,6 +37,9 @@ enum Style {
     Contrast,
 }
 
+/// The short word for coroutines, where columns need the room.
+const COROUTINE: &str = "cor.";
+
 /// A line: texts with their styles.
 #[derive(Clone, Default)]
 struct Line(Vec<(Style, String)>);
@@ -450,7 +453,10 @@ fn ranking(ranking: &Ranking, width: usize, most: usize, screen: &Screen) -> Vec
     }
     let room = width.saturating_sub(total(&cells, &shown, 0));
     names = longest.min(names.max(room));
-    let legend = ranking_legend(ranking, paired);
+    let mut legend = ranking_legend(ranking, paired);
+    if shown.iter().any(|index| heads[*index][1] == COROUTINE) {
+        legend.push_str(&format!("; {COROUTINE}: coroutine"));
+    }
     let mut lines = vec![Line::styled(Style::Dim, cut(&legend, width))];
     let parts = if kinds.len() > 1 { 0..=1 } else { 0..=0 };
     for part in parts {
@@ -588,8 +594,8 @@ fn ranking_legend(ranking: &Ranking, paired: bool) -> String {
     let apart = match others {
         0 => String::new(),
         others if others == ranking.rows.len() => String::new(),
-        1 => " (the last row: counts)".to_owned(),
-        others => format!(" (the last {others} rows: counts)"),
+        1 => ", last row counts".to_owned(),
+        others => format!(", last {others} rows counts"),
     };
     let unit = match timed {
         "ns" if is_modelled => "; µs".to_owned(),
@@ -621,7 +627,8 @@ fn left_out(names: &str, width: usize) -> Option<Line> {
 }
 
 /// The kernel, and the kind of its tasks, or its part. Where they are to be short, kernels whose names
-/// all begin with the same system, as `linux-rt` and `linux-none`, have the rest of their names.
+/// all begin with the same system, as `linux-rt` and `linux-none`, have the rest of their names, and
+/// coroutines a short one.
 fn column_heads(columns: &[Column], are_short: bool) -> Vec<[String; 2]> {
     let system =
         columns.first().and_then(|column| column.kernel.split_once('-')).map(|both| both.0);
@@ -635,7 +642,11 @@ fn column_heads(columns: &[Column], are_short: bool) -> Vec<[String; 2]> {
         Some(names) => names[place].clone(),
         None => proper(&column.kernel),
     };
-    let part = |column: &Column| if column.floor { "floor" } else { &column.kind }.to_owned();
+    let part = |column: &Column| match &*column.kind {
+        _ if column.floor => "floor".to_owned(),
+        "coroutine" if are_short => COROUTINE.to_owned(),
+        kind => kind.to_owned(),
+    };
     let heads = columns.iter().enumerate();
     heads.map(|(place, column)| [name(place, column), part(column)]).collect()
 }

@@ -94,7 +94,7 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
         return Some(Verdict::good("Exhaustive", what));
     }
     if has(Domain::Modelled) {
-        let bounds = "for these builds and starts; the bounds: report --full";
+        let bounds = "for these builds and starts; the bounds: --full";
         return Some(match has(Domain::Instructions) || has(Domain::Cycles) {
             true => Verdict::good("Exact paths; the time of a chip is by a model", bounds),
             false => Verdict::good("Exact paths, modelled cycles", bounds),

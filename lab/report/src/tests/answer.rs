@@ -144,7 +144,7 @@ fn no_number_is_cut_and_no_two_touch() {
                 // A unit ends a number, and a digit begins the next.
                 let touch =
                     before.is_ascii_digit() && sign.is_alphabetic() && after.is_ascii_digit();
-                let is_name = "@prvmhxeP".contains(*sign);
+                let is_name = "@prvmhxePf".contains(*sign);
                 assert!(!touch || is_name, "{columns}: {before}{sign}{after}\n{text}");
             }
         }
