@@ -175,8 +175,8 @@ impl Machines {
         bail!("unknown target `{target}`: {} `chronoscope list` shows all", self.instead(target))
     }
 
-    /// The meaning that the user of an unknown target may have had: another way to name the kernel or the chip,
-    /// or the nearest names.
+    /// The meaning that the user of an unknown target may have had: another way to name the kernel or
+    /// the chip, or the nearest names.
     fn instead(&self, target: &Target) -> String {
         let Target { kernel, machine, .. } = target;
         let forms = self.forms().map(|(form, _)| form.to_owned());

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsStr};
 
 use anyhow::{Result, bail};
 
-use super::in_turn::in_turn;
+use super::in_turn::{in_turn, quoted};
 use super::{compare, trace};
 use crate::{cli, cli::BaselineCommand};
 use chronoscope_base::console;
@@ -52,7 +52,7 @@ fn write(arguments: &cli::BaselineWrite) -> Result<u8> {
                 file.display(),
                 baseline.series.len(),
                 cases.len(),
-                file.display()
+                quoted(&file.display().to_string())
             ));
         }
         let interrupted = run

@@ -30,7 +30,7 @@ pub fn execute(arguments: &cli::Explain) -> Result<u8> {
         ))?;
         return Ok(0);
     };
-    let parameters = Parameters::all()?;
+    let parameters = Parameters::all();
     let Some(text) = explanation(word, &parameters)? else {
         let near = words::nearest_three(word, known(&parameters).into_iter());
         bail!(
@@ -73,18 +73,22 @@ fn known(parameters: &Parameters) -> BTreeSet<&'static str> {
 struct Parameters(Vec<(String, &'static Parameter)>);
 
 impl Parameters {
-    fn all() -> Result<Self> {
+    fn all() -> Self {
         let machines = Machines::default();
         let mut all: Vec<(String, &'static Parameter)> = Vec::new();
         for spec in EXPERIMENTS {
             let own = spec.parameters.iter();
             all.extend(own.map(|parameter| (spec.name.to_owned(), parameter)));
         }
-        for target in machines.targets() {
-            let own = machines.describe(&target.parse()?)?.parameters;
+        // A word has its explanation where a machine cannot be described, too.
+        let described = machines.targets().filter_map(|target| {
+            let own = machines.describe(&target.parse().ok()?).ok()?.parameters;
+            Some((target, own))
+        });
+        for (target, own) in described {
             all.extend(own.into_iter().map(|(parameter, _)| (target.clone(), parameter)));
         }
-        Ok(Self(all))
+        Self(all)
     }
 
     /// The meanings of a parameter's name to experiments and targets, each meaning on one line.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use chronoscope_engine::variant;
 use chronoscope_report::{
-    comparison, comparison::CompareOptions, comparison::Finding, comparison::Line, comparison::Pair,
+    answer::span::count, comparison, comparison::CompareOptions, comparison::Finding,
+    comparison::Line, comparison::Pair,
 };
 use chronoscope_run::CaseResult;
 use chronoscope_statistics::sequential;
@@ -69,8 +70,9 @@ impl<'a> UntilSure<'a> {
             false => format!("the limit of {} is over", rough_time(self.limit)),
         };
         let note = format!(
-            "until sure: {end}, after {} looks and {} pairs; intervals and tests allow for the looks and for pairs that are alike in a row",
-            self.looks, self.repetitions
+            "until sure: {end}, after {} and {}; intervals and tests allow for the looks and for pairs that are alike in a row",
+            count(self.looks, "look"),
+            count(self.repetitions, "pair")
         );
         (self.lines.into_iter().flatten().collect(), note)
     }
@@ -139,6 +141,6 @@ mod tests {
         assert!(until_sure.look(&[slower(10), open(10)].concat()).is_empty());
         let (lines, note) = until_sure.finish();
         assert_eq!(lines[1].finding, Finding::NoRegressionShown);
-        assert!(note.contains("the limit of 0 s is over, after 1 looks and 10 pairs"), "{note}");
+        assert!(note.contains("the limit of 0 s is over, after 1 look and 10 pairs"), "{note}");
     }
 }

@@ -338,7 +338,7 @@ fn pairs_are_added_until_a_case_is_settled() {
     // B is far slower: the first look settles it.
     run("linux@host,pad=50000", &["--judge", "p50", "--repeat=5", "--until-sure"])
         .exits(3)
-        .shows("until sure: every case is settled, after 1 looks and 5 pairs");
+        .shows("until sure: every case is settled, after 1 look and 5 pairs");
     // Nothing shows that two equal sides differ by less than 0 %: the time ends it.
     let equal = run("linux@host", &["--threshold=0", "--repeat=5", "--until-sure", "1s"]);
     assert!(matches!(equal.status, Some(0 | 3 | 4)), "{equal:#?}");

@@ -9,4 +9,5 @@ mod documentation;
 mod floors;
 mod mistakes;
 mod next_steps;
+mod typing;
 mod words;

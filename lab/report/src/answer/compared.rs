@@ -116,11 +116,14 @@ struct Degrees {
 
 impl Degrees {
     fn for_line(line: &Line) -> Self {
-        match line.unit {
-            Some(Unit::Count) => {
-                Self { more: "larger", less: "smaller", multiple: ("is", "as large") }
-            }
-            _ => Self { more: "slower", less: "faster", multiple: ("takes", "as long") },
+        Self::for_lines(std::slice::from_ref(line))
+    }
+
+    fn for_lines(lines: &[Line]) -> Self {
+        if lines.iter().all(|line| line.unit == Some(Unit::Count)) {
+            Self { more: "larger", less: "smaller", multiple: ("is", "as large") }
+        } else {
+            Self { more: "slower", less: "faster", multiple: ("takes", "as long") }
         }
     }
 }
@@ -135,19 +138,21 @@ fn title(comparison: &Comparison) -> String {
     whole.unwrap_or_else(|| reading::capital(&comparison.answer))
 }
 
-/// The name of the statistic that answers the question of a line's experiment, if the worst does.
-fn decisive(line: &Line) -> Option<&'static str> {
-    let reading = reading::find(&line.experiment)?;
-    (reading.decides == Decides::Worst).then_some("max")
+/// Returns whether the worst answers the question of a line's experiment.
+fn asks_for_worst(line: &Line) -> bool {
+    reading::find(&line.experiment).is_some_and(|reading| reading.decides == Decides::Worst)
 }
 
 /// The sentence on a single series; `None` if the series is inconclusive or has no statistics. The
-/// statistic that answers the experiment's question comes first.
+/// statistics stand in the order of the distribution, or from its far end where the worst answers the
+/// experiment's question.
 fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
     let of = |wanted: &[Finding]| -> Vec<&StatisticLine> {
         let found = line.statistics.iter().filter(|one| wanted.contains(&one.finding));
         let mut found: Vec<&StatisticLine> = found.collect();
-        found.sort_by_key(|one| Some(one.statistic) != decisive(line));
+        if asks_for_worst(line) {
+            found.reverse();
+        }
         found
     };
     let slower = of(&[Finding::Regression]);
@@ -298,7 +303,7 @@ fn of_many(comparison: &Comparison, lines: &[Line], words: &Words<'_>) -> String
     }
     let number = |finding: Finding| lines.iter().filter(|line| line.finding == finding).count();
     let Words { b, .. } = words;
-    let degrees = Degrees::for_line(&lines[0]);
+    let degrees = Degrees::for_lines(lines);
     let all = format!("{} series", lines.len());
     let (worse, mixed, better) =
         (number(Finding::Regression), number(Finding::Mixed), number(Finding::Improvement));

@@ -138,7 +138,7 @@ fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
     let loose = apart as f64 > (1.0 - MOST) * all.len() as f64;
     if loose {
         reasons.push(format!(
-            "medians differ by over 10 % between repetitions in {apart} of {} series",
+            "medians differ by over 10\u{a0}% between repetitions in {apart} of {} series",
             all.len()
         ));
     }
@@ -158,7 +158,7 @@ fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
     }
     if let Some(apart) = reference(cases).filter(|apart| *apart > DRIFT) {
         noisy = true;
-        reasons.push(format!("reference loops {:.0} % apart", apart * 100.0));
+        reasons.push(format!("reference loops {:.0}\u{a0}% apart", apart * 100.0));
     }
     let fewest = cases.iter().map(|case| case.repetitions).min().unwrap_or(0);
     if fewest < FEWEST {
@@ -291,7 +291,7 @@ mod tests {
         let trust = Trust::from_run(&run);
         assert_eq!(
             trust.verdicts[0].reasons,
-            "up to 20 ms stolen in 1 case (*); reference loops 12 % apart"
+            "up to 20 ms stolen in 1 case (*); reference loops 12\u{a0}% apart"
         );
         assert_eq!(trust.rest, ["No limits were set: nothing is judged."]);
     }

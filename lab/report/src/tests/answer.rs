@@ -94,20 +94,66 @@ fn every_study_has_its_answer() {
     }
 }
 
+/// The part of an answer that a document shows.
+#[derive(Clone, Copy)]
+enum Part {
+    Whole,
+    /// The title and the trust.
+    Head,
+}
+
+/// The answers in the README: the command, the stored run, and the part that is shown.
+const IN_README: [(&str, &str, Part); 7] = [
+    (
+        "worst switch --set tasks=2 --target freertos@cortex-m4,tandem@cortex-m4",
+        "readme/worst",
+        Part::Whole,
+    ),
+    ("run microcontrollers", "microcontrollers", Part::Head),
+    ("run rt-acceptance", "rt-acceptance", Part::Head),
+    ("run tandem", "tandem", Part::Head),
+    ("run p2", "p2-tornado", Part::Head),
+    ("watch app.elf --chip stm32f405 --clock 84MHz", "readme/own", Part::Head),
+    ("run quick", "quick", Part::Whole),
+];
+
+/// The text of a stored run's answer.
+fn shown(name: &str, part: Part) -> String {
+    let text = fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
+    let run: Run = serde_json::from_str(&text).unwrap();
+    let answering = if name.contains('/') { None } else { rules_of_study(name) };
+    let run = Run { answering, ..run };
+    let text = terminal::render(&run, &screen());
+    match part {
+        Part::Whole => text,
+        Part::Head => {
+            // The head of the rows is the next dim line after the context.
+            let coloured = terminal::render(&run, &Screen { paint: Paint::Coloured, ..screen() });
+            let rows = coloured.lines().skip(2).position(|line| line.starts_with("\x1b[2m"));
+            text.lines().skip(2).take(rows.unwrap()).map(|line| format!("{line}\n")).collect()
+        }
+    }
+}
+
 /// The README shows the program's own output.
 #[test]
-fn the_answer_of_the_readme_is_the_program_s() {
+fn the_answers_of_the_readme_are_the_program_s() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = fs::read_to_string(&file).unwrap();
-    let begin = "$ ./chronoscope run quick\n";
-    let (before, after) = readme.split_once(begin).unwrap();
-    let (old, rest) = after.split_once("```").unwrap();
-    let text = terminal::render(&load("quick"), &screen());
-    if env::var_os("CHRONOSCOPE_BLESS").is_some() {
-        fs::write(&file, format!("{before}{begin}{text}```{rest}")).unwrap();
-        return;
+    let mut readme = fs::read_to_string(&file).unwrap();
+    for (command, name, part) in IN_README {
+        let begin = format!("```text\n$ ./chronoscope {command}\n");
+        let (before, after) = readme.split_once(&begin).unwrap_or_else(|| panic!("{begin}"));
+        let (old, rest) = after.split_once("```").unwrap();
+        let text = shown(name, part);
+        if env::var_os("CHRONOSCOPE_BLESS").is_some() {
+            readme = format!("{before}{begin}{text}```{rest}");
+        } else {
+            assert_eq!(old, text, "{command}");
+        }
     }
-    assert_eq!(old, text);
+    if env::var_os("CHRONOSCOPE_BLESS").is_some() {
+        fs::write(&file, readme).unwrap();
+    }
 }
 
 #[test]
