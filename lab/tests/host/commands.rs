@@ -21,8 +21,13 @@ const ELSEWHERE: [&str; 9] = [
 const NO_IMAGES: &str = "OS=no.elf FW=no.elf T=no; ";
 
 /// Programs and processes under watch are the reader's, too.
-const NO_PROGRAMS: [&str; 4] =
-    ["there is no program", "there is no process", "there is no such image", "has no symbols"];
+const NO_PROGRAMS: [&str; 5] = [
+    "there is no program",
+    "there is no process",
+    "there is no such image",
+    "has no symbols",
+    "has no marks",
+];
 
 /// The lengths of cyclictest's runs in the documents.
 const LONG: [&str; 3] = ["-D 10s", "-D 1m", "-l 10000"];

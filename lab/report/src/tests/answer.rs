@@ -172,6 +172,25 @@ fn an_answer_fits_its_screen() {
     }
 }
 
+/// A soak with a deadline and a trace: `run period -i 1000 -D 20s -b 200 --set trace=yes`.
+#[test]
+fn misses_and_what_the_trace_lacks_are_on_the_first_screen() {
+    let text = fs::read_to_string(folder().join("experiments/period.json")).unwrap();
+    let mut run: Run = serde_json::from_str(&text).unwrap();
+    run.cases.truncate(1);
+    let case = &mut run.cases[0];
+    case.series[0].misses = Some(chronoscope_statistics::MissRate::new(12, 200));
+    case.parameters.insert("trace".into(), "yes".into());
+    let screen = |run: &Run| terminal::render(run, &screen()).replace('\n', " ");
+    let whole = screen(&run);
+    assert!(whole.contains("12 of 200 missed the deadline; a periodic task starts"), "{whole}");
+    assert!(whole.contains("The trace shows no cause of the worst "), "{whole}");
+    assert!(!whole.contains("No limits were set"), "{whole}");
+    run.cases[0].log.push("of the trace's 6315 KiB the last 2047 were kept".into());
+    let cut = screen(&run);
+    assert!(cut.contains("of the worst: of the trace's 6315 KiB the last 2047 were kept"), "{cut}");
+}
+
 #[test]
 fn no_number_is_cut_and_no_two_touch() {
     let folder = folder().join("experiments");
