@@ -108,7 +108,7 @@ fn every_recorded_run_conforms_to_the_schema() {
             runs += 1;
         }
     }
-    assert_eq!(runs, 11);
+    assert_eq!(runs, 12);
     let full = serde_json::to_value(chronoscope_run::sample::full()).unwrap();
     assert_eq!(faults_of_run(&full), Vec::<String>::new());
 }

@@ -10,7 +10,7 @@ use super::{
     ranking::{self, is_best},
     reading,
     rule::{kernel, label, machine, proper},
-    span::{Span, ratio},
+    span::{Span, multiple},
 };
 
 /// The most cases that a sentence names one by one.
@@ -180,7 +180,7 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
         if entries.len() > count { format!(" of {}", entries.len()) } else { String::new() };
     let join = if entries.len() > count { " to " } else { ", " };
     let times = if times >= 2.0 && times.is_finite() && count == 2 {
-        format!(" ({})", ratio(times))
+        format!(" ({})", multiple(times))
     } else {
         String::new()
     };

@@ -185,15 +185,21 @@ pub fn short(value: f64) -> String {
     if value < 1e5 { grouped(value.round()) } else { format!("{}{TIE}M", digits(value / 1e6)) }
 }
 
-/// A ratio: `1.02 ×`, `1.2 ×`, `24 ×`, `113 ×`, and `1/24` below a tenth.
+/// A ratio in a cell: `1.02 ×`, `1.2 ×`, `24 ×`, `>99 ×`, and `1/24` below a tenth.
 pub fn ratio(ratio: f64) -> String {
     match ratio {
         0.0 => "0".to_owned(),
         ratio if ratio < 0.095 => format!("1/{}", few(1.0 / ratio)),
         ratio if ratio < 1.05 => format!("{ratio:.2}{TIE}×"),
         ratio if ratio < 9.95 => format!("{ratio:.1}{TIE}×"),
-        _ => format!("{}{TIE}×", grouped(ratio.round())),
+        ratio if ratio <= 99.5 => format!("{ratio:.0}{TIE}×"),
+        _ => format!(">99{TIE}×"),
     }
+}
+
+/// A ratio in a sentence, which has room for all of it: `24 ×`, `113 ×`.
+pub fn multiple(of: f64) -> String {
+    if of > 99.5 { format!("{}{TIE}×", grouped(of.round())) } else { ratio(of) }
 }
 
 /// A part of the samples, as `256 of 20 000 samples`.
@@ -234,7 +240,8 @@ mod tests {
         assert_eq!(plain(amount(204_159.0, "instructions", true)), "204 159 instructions");
         assert_eq!(
             [0.004, 0.5, 1.024, 1.049, 1.2, 9.94, 24.4, 101.0].map(|one| plain(ratio(one))),
-            ["1/250", "0.50 ×", "1.02 ×", "1.05 ×", "1.2 ×", "9.9 ×", "24 ×", "101 ×"]
+            ["1/250", "0.50 ×", "1.02 ×", "1.05 ×", "1.2 ×", "9.9 ×", "24 ×", ">99 ×"]
         );
+        assert_eq!([24.4, 101.0].map(|one| plain(multiple(one))), ["24 ×", "101 ×"]);
     }
 }
