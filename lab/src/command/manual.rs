@@ -37,7 +37,7 @@ pub fn page() -> Result<u8> {
 /// The completions cannot be printed.
 pub fn completions(shell: Shell) -> Result<u8> {
     let mut text = Vec::new();
-    let mut command = with_names(Cli::command());
+    let mut command = without_hidden(with_names(Cli::command()));
     clap_complete::generate(shell, &mut command, "chronoscope", &mut text);
     console::print(&String::from_utf8(text)?)?;
     Ok(0)
@@ -78,4 +78,23 @@ fn with_names(command: Command) -> Command {
             one.mut_arg(*name, |argument| argument.value_parser(parser))
         })
     })
+}
+
+/// The command line without the commands and flags that its help hides.
+fn without_hidden(command: Command) -> Command {
+    let shown = |command: &Command| {
+        let arguments = command.get_arguments().filter(|one| !one.is_hide_set()).cloned();
+        let about = command.get_about().cloned().unwrap_or_default();
+        Command::new(command.get_name().to_owned())
+            .about(about)
+            .disable_help_flag(command.is_disable_help_flag_set())
+            .args(arguments.collect::<Vec<_>>())
+    };
+    let inner = |command: &Command| {
+        let all = command.get_subcommands().filter(|one| !one.is_hide_set());
+        all.map(shown).collect::<Vec<_>>()
+    };
+    let all = command.get_subcommands().filter(|one| !one.is_hide_set());
+    let all: Vec<Command> = all.map(|one| shown(one).subcommands(inner(one))).collect();
+    shown(&command).subcommands(all)
 }

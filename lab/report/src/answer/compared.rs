@@ -509,6 +509,9 @@ fn trust(comparison: &Comparison) -> Trust {
         if let Some(words) = clocks {
             verdicts.push(Verdict::good("Exact for these builds and starts", words));
         }
+        if of(Unit::Count) == judged.len() {
+            verdicts.push(Verdict::good("Exact for these builds", "counted"));
+        }
         if times > 0 {
             verdicts.push(of_times(comparison, &judged));
         }
