@@ -35,6 +35,9 @@ pub fn term(word: &str) -> Option<String> {
 /// The section of the glossary with this name among its names, or with a name that has this word, in
 /// small letters.
 fn section(word: &str) -> Option<(&'static str, &'static str)> {
+    if word.is_empty() {
+        return None;
+    }
     let is_named = |name: &str| name.to_lowercase().split(", ").any(|one| one == word);
     let has = |name: &str| name.split([' ', ',']).any(|one| one == word);
     glossary().find(|(name, _)| is_named(name)).or_else(|| glossary().find(|(name, _)| has(name)))
@@ -130,7 +133,7 @@ mod tests {
         ] {
             assert!(term(word).unwrap().starts_with(start), "{word}");
         }
-        assert_eq!(term("nothing of it"), None);
+        assert_eq!([term("nothing of it"), term("")], [None, None]);
         assert!(WORDS.iter().all(|word| glossary().any(|(name, _)| name == *word)));
         let answer = term("answer").unwrap();
         assert!(answer.contains("chosen (report.md)") && !answer.contains(']'), "{answer}");

@@ -28,7 +28,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns whether both figures are of one thing: labels may change what is measured.
+    /// Returns whether both figures are of one series: a label may select another one.
     fn is_like(&self, other: (&str, bool)) -> bool {
         self.series == other.0 || (self.is_alone && other.1)
     }

@@ -413,7 +413,7 @@ fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
             let has = |case: &CaseResult| case.label.parameters().any(|own| own == (name, value));
             name == CHIP && proven().all(has)
         };
-        // What all cases of the experiment have tells no row apart.
+        // A part of the label that all cases of the experiment share tells no row apart.
         let own = rule::label(run, case);
         let tells = |name: &str, value: &str| {
             own.parameters().any(|part| part == (name, value)) && !is_one_model(name, value)

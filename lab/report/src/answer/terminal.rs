@@ -197,7 +197,7 @@ fn next(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
     let mut steps: Vec<String> = answer.next.iter().take(3).map(Step::to_string).collect();
     steps.push(format!("all figures: {}, why: --explain", screen.again("--full")));
     let mut lines: Vec<String> = Vec::new();
-    // A command that is cut is none: what does not fit is left out.
+    // A cut command is none: a step without room is left out.
     let last = steps.len() - 1;
     let steps = steps.iter().map(|step| format!("→ {step}")).enumerate();
     for (_, step) in steps.filter(|(place, step)| *place == last || length(step) <= width) {

@@ -117,7 +117,7 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
     })
 }
 
-/// The words for what an exact figure holds of: another build, and another start, may give another.
+/// The builds and starts of which an exact figure holds, in words: others may give another figure.
 fn exact_of(cases: &[&CaseResult]) -> &'static str {
     let builds: BTreeSet<&str> = cases.iter().map(|case| &*case.target).collect();
     match builds.len() {

@@ -423,7 +423,7 @@ fn with_figures(
     if a.unit != b.unit {
         return unsettled(format!("A is in {} and B in {}", a.unit, b.unit));
     }
-    // What has no clock, as the bytes of an image, is counted.
+    // Figures without a clock, as the bytes of an image, are counts.
     let exact = match &pair.a.clock {
         Some(clock) => clock.domain != Domain::Wall,
         None => a.unit == Unit::Count,
@@ -504,8 +504,8 @@ fn with_figures(
     }
 }
 
-/// The value of each repetition. What is counted without a clock, as the bytes of an image, has its
-/// number alone, as a maximum. `None` if a repetition lacks it, or there is none.
+/// The value of each repetition. A count without a clock, as the bytes of an image, has its number
+/// alone, as a maximum. `None` if a repetition lacks it, or there is none.
 pub(crate) fn values(
     statistic: &ComparedStatistic,
     case: &CaseResult,
