@@ -2,8 +2,8 @@
 //! parameter: the first screen and the page's title have the finding.
 //!
 //! The runs in `fixtures/experiments/` were measured once by the program; each file has the command.
-//! The findings of the experiments stand in the table below, which is not the program's own rules. `CHRONOSCOPE_SHOW=1 cargo test -p chronoscope-report experiments -- --nocapture` prints all
-//! titles.
+//! The findings of the experiments stand in the table below, which is not the program's own rules.
+//! `CHRONOSCOPE_SHOW=1 cargo test -p chronoscope-report experiments -- --nocapture` prints all titles.
 
 use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
