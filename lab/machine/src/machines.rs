@@ -179,17 +179,14 @@ impl Machines {
     /// the chip, or the nearest names.
     fn instead(&self, target: &Target) -> String {
         let Target { kernel, machine, .. } = target;
-        let forms = self.forms().map(|(form, _)| form.to_owned());
-        let known: Vec<String> = self.targets().chain(forms).collect();
         if let Some(instead) = self.by_chip(kernel, machine) {
             return instead;
         }
-        let of = |machine: &str| {
-            let names = known.iter().filter_map(|name| name.split_once('@'));
-            let on = names.filter(|(_, other)| *other == machine);
-            on.map(|(kernel, _)| kernel).collect::<Vec<_>>()
-        };
-        let kernels = of(machine);
+        let forms = self.forms().map(|(form, _)| form.to_owned());
+        let known: Vec<String> = self.targets().chain(forms).collect();
+        let names = known.iter().filter_map(|name| name.split_once('@'));
+        let here = names.filter(|(_, other)| other == machine);
+        let kernels: Vec<&str> = here.map(|(kernel, _)| kernel).collect();
         let is_mistyped = kernels.iter().any(|name| words::distance(name, kernel) <= 2);
         let takes_images = self.table().targets().any(|chip| chip.name == *machine);
         if takes_images && !is_mistyped {

@@ -125,7 +125,7 @@ fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, String)> {
 
 /// The question of an experiment.
 fn asked(reading: &Reading) -> String {
-    capitalised(reading.question)
+    reading::capital(reading.question)
 }
 
 /// The figure that answers the question, which titles and rankings compare, and the one beside it.
@@ -215,9 +215,9 @@ tasks or series in their order; D6: a block of work; D7: the control.
 fn markdown() -> String {
     let mut text = INTRODUCTION.to_owned();
     for spec in EXPERIMENTS {
-        text += &format!("\n## {}\n\n{}.\n\n", spec.name, capitalised(spec.summary));
+        text += &format!("\n## {}\n\n{}.\n\n", spec.name, reading::capital(spec.summary));
         for (name, fact) in facts(spec) {
-            text += &format!("- **{}**: {fact}\n", capitalised(name));
+            text += &format!("- **{}**: {fact}\n", reading::capital(name));
         }
         text += &format!(
             "- **Specification**: [`{0}.rs`](../suite/src/experiments/{0}.rs)\n",
@@ -236,12 +236,4 @@ fn markdown() -> String {
         }
     }
     text
-}
-
-/// The text with its first letter as a capital.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().collect::<String>() + letters.as_str()
-    })
 }

@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path};
 
-use crate::common::chronoscope;
+use crate::common::{chronoscope, fixtures, runs_in};
 use crate::devtools::Page;
 use serde_json::{Value, json};
 
@@ -85,14 +85,9 @@ fn every_study_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "answers");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
-    let mut runs = 0;
-    for entry in fs::read_dir(fixtures).expect("there are stored runs") {
-        let run = entry.expect("a file").path();
-        if run.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        runs += 1;
+    let runs = runs_in(&fixtures());
+    assert_eq!(runs.len(), 12);
+    for run in &runs {
         let name = run.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
         let file = folder.join(format!("{name}.html")).display().to_string();
         let run = run.to_str().expect("a path");
@@ -107,7 +102,6 @@ fn every_study_answers_on_its_first_screen() {
         println!("{name}: {screens:.1} screens, {} kB, {elements} elements", size / 1000);
         assert!(screens <= SCREENS, "{name}: {screens} screens");
     }
-    assert_eq!(runs, 12);
 }
 
 /// The page of a comparison: of one series whose tail is open and of one that did not change, which
@@ -118,8 +112,7 @@ fn a_comparison_answers_on_its_first_screen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers").join("long-path".repeat(6));
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "comparisons");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
-    let text = fs::read_to_string(fixtures.join("quick.json")).expect("the run is there");
+    let text = fs::read_to_string(fixtures().join("quick.json")).expect("the run is there");
     let quick: Value = serde_json::from_str(&text).expect("it is JSON");
     let write = |name: &str, run: &Value| {
         let file = folder.join(name).display().to_string();

@@ -11,7 +11,7 @@ use std::{
     ffi::OsStr,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{self, Command, Output, Stdio},
 };
 
@@ -228,6 +228,22 @@ impl Folder {
         fs::write(&path, content).expect("the temporary folder is writable");
         path
     }
+}
+
+/// The folder of the stored runs whose answers the report's tests hold.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures")
+}
+
+/// The run files of a folder, in the order of their names.
+pub fn runs_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("there are stored runs");
+    let paths = entries.map(|entry| entry.expect("a file").path());
+    let mut runs: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    runs.sort();
+    runs
 }
 
 impl Drop for Folder {

@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command};
 
-use crate::common::{Folder, chronoscope, run, schema::faults_of_run};
+use crate::common::{Folder, chronoscope, fixtures, run, runs_in, schema::faults_of_run};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/schema_1");
 
@@ -97,18 +97,13 @@ fn a_store_and_a_journal_are_read() {
 /// Each recorded run of a study. `Answer::json` checks all other runs of the tests in the same way.
 #[test]
 fn every_recorded_run_conforms_to_the_schema() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/report/src/answer/fixtures");
-    let mut runs = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let file = entry.unwrap().path();
-        if file.extension().is_some_and(|extension| extension == "json") {
-            let file = file.to_str().unwrap();
-            let run = chronoscope(&["report", file, "--format", "json"]).exits(0).json();
-            assert!(run["cases"].is_array() && run["schema"] == 2, "{file}");
-            runs += 1;
-        }
+    let runs = runs_in(&fixtures());
+    assert_eq!(runs.len(), 12);
+    for file in &runs {
+        let file = file.to_str().unwrap();
+        let run = chronoscope(&["report", file, "--format", "json"]).exits(0).json();
+        assert!(run["cases"].is_array() && run["schema"] == 2, "{file}");
     }
-    assert_eq!(runs, 12);
     let full = serde_json::to_value(chronoscope_run::sample::full()).unwrap();
     assert_eq!(faults_of_run(&full), Vec::<String>::new());
 }

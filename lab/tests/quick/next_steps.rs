@@ -1,8 +1,8 @@
 //! The commands that a first screen prints: each can be typed, at every width.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeSet, fs};
 
-use crate::common::{Folder, program, run};
+use crate::common::{Folder, fixtures, program, run, runs_in};
 
 /// The commands in a text: each begins with the program's name, and ends before two spaces, a comma
 /// that no argument has, or the line's end.
@@ -20,15 +20,10 @@ fn commands(screen: &str) -> BTreeSet<String> {
 #[test]
 fn every_printed_command_can_be_typed() {
     let folder = Folder::new("next-steps");
-    let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
     let mut all: BTreeSet<String> = BTreeSet::new();
-    for (place, entry) in fs::read_dir(&fixtures).unwrap().enumerate() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
+    for (place, path) in runs_in(&fixtures()).iter().enumerate() {
         let name = format!("{place}.json");
-        fs::copy(&path, folder.path(&name)).unwrap();
+        fs::copy(path, folder.path(&name)).unwrap();
         for (columns, format) in
             [("60", ""), ("80", ""), ("132", ""), ("200", ""), ("80", "--explain")]
         {

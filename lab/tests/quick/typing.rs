@@ -1,9 +1,9 @@
-//! Small helps for people who type: completions, times with their units, remarks on settings, and a
-//! baseline that says what it is.
+//! Small helps for people who type: completions, times with their units, remarks on settings, and the
+//! remark on a baseline's content.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
-use crate::common::{Folder, chronoscope, program, run};
+use crate::common::{Folder, chronoscope, fixtures, program, run};
 
 #[test]
 fn completions_know_the_names_and_no_hidden_flag() {
@@ -49,9 +49,7 @@ fn a_setting_of_some_experiments_is_said() {
 #[test]
 fn a_baseline_says_what_it_holds_and_how_it_is_checked() {
     let folder = Folder::new("typing-baseline");
-    let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
-    let image = fixtures.join("experiments/image.json");
-    fs::copy(image, folder.path("run.json")).unwrap();
+    fs::copy(fixtures().join("experiments/image.json"), folder.path("run.json")).unwrap();
     let here = |words: &[&str]| run(program().current_dir(&folder.0).args(words));
     let written = here(&["baseline", "write", "run.json", "-o", "base.toml"]);
     let remark = "base.toml: 19 series of 5 cases of";

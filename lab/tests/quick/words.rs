@@ -1,9 +1,9 @@
 //! Every word that heads a column of a screen or a page, and every name of an experiment, a study or
 //! a parameter, has its explanation.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeSet, fs};
 
-use crate::common::{Folder, chronoscope, program, run};
+use crate::common::{Folder, chronoscope, fixtures, program, run, runs_in};
 
 /// Columns that a run names itself: kernels, sizes, and the lab beside its peers.
 const OF_RUNS: [&str; 3] = ["Chronoscope", "A", "B"];
@@ -40,17 +40,6 @@ fn is_explained(word: &str) -> bool {
     run(program().args(["explain", word])).status == Some(0)
 }
 
-fn fixtures() -> Vec<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("report/src/answer/fixtures");
-    let of = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let all = of(folder.clone()).chain(of(folder.join("experiments")));
-    let mut runs: Vec<PathBuf> =
-        all.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
-    runs.sort();
-    assert!(runs.len() >= 30, "{runs:?}");
-    runs
-}
-
 /// The heads of the tables in a text: the words above each rule, as far as two spaces part them.
 fn heads(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
@@ -78,7 +67,8 @@ fn heads_of_page(page: &str) -> Vec<String> {
 fn every_column_of_a_screen_and_a_page_is_explained() {
     let folder = Folder::new("words");
     let mut words: BTreeSet<String> = BTreeSet::new();
-    let runs = fixtures();
+    let runs = [runs_in(&fixtures()), runs_in(&fixtures().join("experiments"))].concat();
+    assert!(runs.len() >= 30, "{runs:?}");
     for path in &runs {
         let file = path.to_str().unwrap();
         for format in ["--full", "--evidence"] {

@@ -11,9 +11,9 @@ use super::{
 use crate::{
     comparison::Comparison, comparison::Finding, comparison::Line, comparison::Pair,
     comparison::StatisticLine, comparison::in_a_word, comparison::is_exact,
-    comparison::is_not_judged, comparison::open_by, comparison::slower_by,
+    comparison::is_not_judged, comparison::open_by, comparison::slower_by, comparison::told_apart,
 };
-use chronoscope_run::{CaseResult, Unit};
+use chronoscope_run::Unit;
 use chronoscope_statistics::Interval;
 use chronoscope_suite::spec::{Decides, Figure};
 use chronoscope_units::digits;
@@ -58,12 +58,7 @@ impl Compared {
 /// targets, or the only parameter that differs, as `primitive=pipe`. `None` if nothing or more
 /// differs, or not the same in all pairs.
 pub fn subjects(pairs: &[Pair<'_>]) -> Option<[String; 2]> {
-    let same = |of: &dyn Fn(&Pair<'_>) -> Option<[String; 2]>| {
-        let first = of(pairs.first()?)?;
-        let is_told = first[0] != first[1];
-        (is_told && pairs.iter().all(|pair| of(pair).as_ref() == Some(&first))).then_some(first)
-    };
-    let targets = same(&|pair| Some([pair.a.target.to_string(), pair.b.target.to_string()]));
+    let targets = told_apart(pairs, |case| Some(case.target.to_string()));
     if let Some([a, b]) = targets {
         let (one, other) = (a.split_once('@')?, b.split_once('@')?);
         let by_kernel = one.1 == other.1;
@@ -71,10 +66,7 @@ pub fn subjects(pairs: &[Pair<'_>]) -> Option<[String; 2]> {
     }
     let names = pairs.first()?.a.parameters.keys();
     let mut told = names.filter_map(|name| {
-        same(&|pair| {
-            let of = |case: &CaseResult| Some(format!("{name}={}", case.parameters.get(name)?));
-            Some([of(pair.a)?, of(pair.b)?])
-        })
+        told_apart(pairs, |case| Some(format!("{name}={}", case.parameters.get(name)?)))
     });
     told.next().filter(|_| told.next().is_none())
 }
@@ -89,18 +81,16 @@ struct Words<'a> {
     is_exact: bool,
     /// The threshold in percent.
     percent: String,
+    /// The [growth](Comparison::beyond) that counts.
+    beyond: String,
 }
 
 impl<'a> Words<'a> {
     fn for_comparison(comparison: &'a Comparison) -> Self {
         let [a, b] = comparison.subjects.as_ref().map_or(["A", "B"], |both| [&both[0], &both[1]]);
         let percent = digits(comparison.threshold * 100.0);
-        Self { a, b, is_exact: is_exact(&comparison.lines), percent }
-    }
-
-    /// ` by more than 5 %`; empty for exact figures, of which any growth counts.
-    fn beyond(&self) -> String {
-        if self.is_exact { String::new() } else { format!(" by more than {} %", self.percent) }
+        let beyond = comparison.beyond();
+        Self { a, b, is_exact: is_exact(&comparison.lines), percent, beyond }
     }
 }
 
@@ -144,25 +134,29 @@ fn asks_for_worst(line: &Line) -> bool {
 }
 
 /// The sentence on a single series; `None` if the series is inconclusive or has no statistics. The
-/// statistics stand in the order of the distribution, or from its far end where the worst answers the
-/// experiment's question.
+/// statistics stand in the order of the distribution, or from its far end where they changed in one
+/// direction and the worst answers the experiment's question.
 fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
-    let of = |wanted: &[Finding]| -> Vec<&StatisticLine> {
-        let found = line.statistics.iter().filter(|one| wanted.contains(&one.finding));
-        let mut found: Vec<&StatisticLine> = found.collect();
+    let Words { a, b, is_exact, percent, beyond } = words;
+    if line.finding == Finding::Inconclusive || line.statistics.is_empty() {
+        return None;
+    }
+    let of = |wanted: Finding| -> Vec<&StatisticLine> {
+        line.statistics.iter().filter(|one| one.finding == wanted).collect()
+    };
+    let (slower, faster) = (of(Finding::Regression), of(Finding::Improvement));
+    if !slower.is_empty() && !faster.is_empty() {
+        return Some(mixed(&slower, &faster, b));
+    }
+    let ordered = |mut found: Vec<_>| {
         if asks_for_worst(line) {
             found.reverse();
         }
         found
     };
-    let slower = of(&[Finding::Regression]);
-    let faster = of(&[Finding::Improvement]);
-    let equal = of(&[Finding::Pass]);
-    let open = of(&[Finding::NoRegressionShown]);
-    let Words { a, b, is_exact, percent } = words;
-    if line.finding == Finding::Inconclusive || line.statistics.is_empty() {
-        return None;
-    }
+    let [slower, faster] = [slower, faster].map(ordered);
+    let [equal, open] =
+        [Finding::Pass, Finding::NoRegressionShown].map(|wanted| ordered(of(wanted)));
     let rest = match (equal.as_slice(), open.as_slice()) {
         ([], []) => String::new(),
         (equal, []) if *is_exact => format!("; equal {}", places(equal)),
@@ -180,20 +174,12 @@ fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
             Some(match same {
                 true if *is_exact => format!("{b} equals {a} exactly{place}"),
                 true => format!("{b} equals {a} within {percent} %{place}"),
-                false => format!("{b} is not {} than {a}{}{place}", degrees.more, words.beyond()),
+                false => format!("{b} is not {} than {a}{beyond}{place}", degrees.more),
             })
         }
         ([], []) => Some(undecided(&equal, &open, b)),
-        (slower, []) => Some(changed(slower, line, b, false) + &rest),
         ([], faster) => Some(changed(faster, line, b, true) + &rest),
-        // The places of a distribution stand in its own order here.
-        (slower, faster) => {
-            let order = |all: &[&StatisticLine]| -> Vec<_> {
-                let has = |one: &&StatisticLine| all.iter().any(|of| of.statistic == one.statistic);
-                line.statistics.iter().filter(has).collect()
-            };
-            Some(mixed(&order(slower), &order(faster), b))
-        }
+        (slower, _) => Some(changed(slower, line, b, false) + &rest),
     }
 }
 
@@ -302,7 +288,7 @@ fn of_many(comparison: &Comparison, lines: &[Line], words: &Words<'_>) -> String
         return sentence;
     }
     let number = |finding: Finding| lines.iter().filter(|line| line.finding == finding).count();
-    let Words { b, .. } = words;
+    let Words { b, beyond, .. } = words;
     let degrees = Degrees::for_lines(lines);
     let all = format!("{} series", lines.len());
     let (worse, mixed, better) =
@@ -331,9 +317,9 @@ fn of_many(comparison: &Comparison, lines: &[Line], words: &Words<'_>) -> String
         return match equal {
             0 => format!("No slowdown is shown in {all}{rest}"),
             _ if equal == lines.len() && rest.is_empty() => {
-                format!("{b} is {} in none of {all}{}", degrees.more, words.beyond())
+                format!("{b} is {} in none of {all}{beyond}", degrees.more)
             }
-            _ => format!("{b} is not {} in {equal} of {all}{}{rest}", degrees.more, words.beyond()),
+            _ => format!("{b} is not {} in {equal} of {all}{beyond}{rest}", degrees.more),
         };
     }
     let title = format!("{b} is {} of {all}{rest}", clauses.join(", "));

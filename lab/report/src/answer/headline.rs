@@ -9,7 +9,7 @@ use chronoscope_suite::spec::{Better, Decides, Reading};
 use super::{
     ranking::{self, is_best},
     reading,
-    rule::{kernel, label, machine, proper},
+    rule::{kernel, kinds, label, machine, proper},
     span::{Span, multiple},
 };
 
@@ -199,8 +199,7 @@ fn name(entry: &Entry<'_>, entries: &[Entry<'_>], shown: &[&Entry<'_>]) -> Strin
     match (differ(kernel), differ(machine)) {
         // Kinds of task do not do the same work.
         (true, false) if !own.is_empty() && shown.iter().any(|other| kind(other) != own) => {
-            let plural = if own.ends_with('s') { "es" } else { "s" };
-            format!("in {} ({own}{plural})", proper(kernel(entry.case)))
+            format!("in {} ({})", proper(kernel(entry.case)), kinds(&own))
         }
         (true, false) => format!("in {}", proper(kernel(entry.case))),
         (false, true) => format!("on {}", machine(entry.case)),

@@ -37,7 +37,7 @@ impl<'a> Latency<'a> {
         Self {
             group: pick.group.to_string(),
             contrast: pick.contrast,
-            ..Self::new(named(pick, series), case, series)
+            ..Self::new(row_name(pick, series), case, series)
         }
     }
 
@@ -50,14 +50,14 @@ impl<'a> Latency<'a> {
     /// have no tail.
     pub fn values(&self) -> [Option<f64>; 3] {
         let summary = &self.series.summary;
-        match self.batch() {
+        match span::batch(self.series) {
             Some(_) => [summary.p50, None, None],
             None => [summary.p50, summary.p99, summary.max],
         }
     }
 
     /// The figures that are written: each value with whether its own repetitions agree on three digits.
-    pub fn shown(&self) -> [Option<(f64, bool)>; 3] {
+    pub fn figures(&self) -> [Option<(f64, bool)>; 3] {
         let is_exact = |name: &str| {
             Statistic::find(name).is_none_or(|one| self.series.precision(one) == Precision::Full)
         };
@@ -65,15 +65,10 @@ impl<'a> Latency<'a> {
         [(p50, "p50"), (p99, "p99"), (worst, "max")]
             .map(|(value, name)| Some((value?, is_exact(name))))
     }
-
-    /// The number of operations in a sample, which is their mean; `None` where each is timed alone.
-    pub fn batch(&self) -> Option<u64> {
-        span::batch(self.series)
-    }
 }
 
 /// The name of a rule's row, which says where its samples are means.
-fn named(pick: &Pick, series: &SeriesResult) -> String {
+fn row_name(pick: &Pick, series: &SeriesResult) -> String {
     match span::batch(series) {
         Some(count) => format!("{}, mean of {count}", pick.name),
         None => pick.name.to_string(),

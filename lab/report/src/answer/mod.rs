@@ -289,8 +289,7 @@ fn of_leaders(ranking: &Ranking) -> Option<String> {
         let (first, name) = *all.first()?;
         let is_tie = all.get(1).is_some_and(|(second, _)| second.won == first.won);
         let words = format!("{} in {} of {}", rule::proper(name), first.won, first.rows);
-        (first.won > 0 && !is_tie)
-            .then(|| format!("of {kind}{} {words}", if kind.ends_with('s') { "es" } else { "s" }))
+        (first.won > 0 && !is_tie).then(|| format!("of {} {words}", rule::kinds(kind)))
     };
     let kinds: Vec<String> =
         ["thread", "process", "coroutine"].iter().filter_map(of_kind).collect();
@@ -311,7 +310,8 @@ fn like_for_like(rules: &Answering, body: &Body<'_>) -> Vec<String> {
     let kinds = ["thread", "coroutine", "process"].into_iter().filter_map(|kind| {
         let Wins { won, rows } = ranking.wins(subject, Some(kind))?;
         let winner = ranking.winner();
-        Some(format!("{kind}s against {kind}s, {subject} is {winner} in {won} of {rows}"))
+        let kinds = rule::kinds(kind);
+        Some(format!("{kinds} against {kinds}, {subject} is {winner} in {won} of {rows}"))
     });
     let kinds: Vec<String> = kinds.filter(|_| mixed && !subject.is_empty()).collect();
     if kinds.is_empty() { kinds } else { vec![format!("Like for like, {}.", kinds.join("; "))] }

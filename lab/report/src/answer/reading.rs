@@ -58,15 +58,13 @@ pub fn sentence(cases: &[CaseResult], experiment: &str) -> Option<String> {
 pub fn short(cases: &[CaseResult], experiment: &str) -> Option<String> {
     let reading = find(experiment)?;
     let (figure, _) = figures(reading);
-    let span = list::of_experiment(cases, experiment, figure)?;
-    let is_bound = is_bound(reading, figure);
-    let span = if is_bound { span.worst(&reading.better) } else { span };
+    let span = over_cases(cases, experiment, reading, figure)?;
     (!reading.compared.is_empty()).then(|| format!("{} {}", reading.compared, span.words()))
 }
 
 /// The sentence on a result with so few samples that it has the longest alone.
 fn longest(cases: &[CaseResult], experiment: &str, reading: &Reading) -> Option<String> {
-    let span = list::of_experiment(cases, experiment, reading.worst?)?.worst(&reading.better);
+    let span = over_cases(cases, experiment, reading, reading.worst?)?;
     let end = if reading.decides == Decides::Worst { "" } else { " at worst" };
     Some(format!("{} {}{end}", reading.compared, span.words()))
 }
@@ -120,11 +118,18 @@ fn placeholder(text: &'static str) -> Figure {
     }
 }
 
-/// Returns whether nothing exceeds this figure. Of several cases, such a figure is the worst one,
-/// not the middle.
-fn is_bound(reading: &Reading, figure: Figure) -> bool {
-    reading.worst == Some(figure)
-        || matches!(figure, Figure::First("max") | Figure::Last("max") | Figure::Of(_, "max"))
+/// The span of a figure over the cases of an experiment: of one that nothing exceeds, the worst end
+/// alone.
+fn over_cases(
+    cases: &[CaseResult],
+    experiment: &str,
+    reading: &Reading,
+    figure: Figure,
+) -> Option<Span> {
+    let span = list::of_experiment(cases, experiment, figure)?;
+    let is_bound = reading.worst == Some(figure)
+        || matches!(figure, Figure::First("max") | Figure::Last("max") | Figure::Of(_, "max"));
+    Some(if is_bound { span.worst(&reading.better) } else { span })
 }
 
 /// A sentence with its placeholders filled; `None` where the cases lack a figure.
@@ -143,10 +148,7 @@ fn fill(
             "series" => text.push_str(first_series(cases, experiment)?),
             _ => {
                 let figure = placeholder(name);
-                let span = list::of_experiment(cases, experiment, figure)?;
-                let is_bound = is_bound(reading, figure);
-                let span = if is_bound { span.worst(&reading.better) } else { span };
-                text.push_str(&span.words());
+                text.push_str(&over_cases(cases, experiment, reading, figure)?.words());
             }
         }
         rest = after;

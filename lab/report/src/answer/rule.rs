@@ -30,6 +30,11 @@ pub fn proper(kernel: &str) -> String {
     name.map_or(kernel, |(_, name)| name).to_owned()
 }
 
+/// A kind of task in the plural: `threads`, `processes`.
+pub fn kinds(kind: &str) -> String {
+    format!("{kind}{}", if kind.ends_with('s') { "es" } else { "s" })
+}
+
 /// The machine of a target.
 pub fn machine(case: &CaseResult) -> &str {
     case.target.split_once('@').map_or("", |(_, machine)| machine)
@@ -142,7 +147,7 @@ impl Ruled<'_> {
         while let Some((before, after)) = rest.split_once('{') {
             let (name, after) = after.split_once('}')?;
             text.push_str(before);
-            text.push_str(&self.shown(name)?.words());
+            text.push_str(&self.value_in_text(name)?.words());
             rest = after;
         }
         Some(text + rest)
@@ -154,7 +159,7 @@ impl Ruled<'_> {
     }
 
     /// The value that a sentence shows: of a case's worst figures the one worst.
-    fn shown(self, name: &str) -> Option<Span> {
+    fn value_in_text(self, name: &str) -> Option<Span> {
         self.over_cases(name, |span, statistic| match statistic {
             "max" => span.worst(&Better::Less),
             _ => span,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Answer, Body, Problem, Step,
+    Answer, Body, Problem,
     arrivals::Strip,
     latency::Latency,
     list::List,
@@ -194,13 +194,12 @@ fn trust(answer: &Answer<'_>, width: usize) -> Vec<Line> {
 
 /// The steps that follow, and the commands for the rest, in two lines at most.
 fn next(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
-    let mut steps: Vec<String> = answer.next.iter().take(3).map(Step::to_string).collect();
-    steps.push(format!("all figures: {}, why: --explain", screen.again("--full")));
-    let mut lines: Vec<String> = Vec::new();
+    let steps = answer.next.iter().take(3).map(|step| format!("→ {step}"));
     // A cut command is none: a step without room is left out.
-    let last = steps.len() - 1;
-    let steps = steps.iter().map(|step| format!("→ {step}")).enumerate();
-    for (_, step) in steps.filter(|(place, step)| *place == last || length(step) <= width) {
+    let steps = steps.filter(|step| length(step) <= width);
+    let last = format!("→ all figures: {}, why: --explain", screen.again("--full"));
+    let mut lines: Vec<String> = Vec::new();
+    for step in steps.chain([last]) {
         match lines.last_mut() {
             Some(line) if length(line) + length(&step) + 2 <= width => {
                 *line = format!("{line}  {step}");
@@ -265,7 +264,8 @@ fn latencies(rows: &[Latency<'_>], width: usize, most: usize, screen: &Screen) -
         .first()
         .map(Latency::unit)
         .filter(|unit| *unit != Unit::Nanoseconds && rows.iter().all(|row| row.unit() == *unit));
-    let texts = rows.iter().map(|row| row.shown().map(|shown| number(shown, row, unit.is_some())));
+    let texts =
+        rows.iter().map(|row| row.figures().map(|figure| number(figure, row, unit.is_some())));
     let texts: Vec<[String; 3]> = texts.collect();
     let longest = texts.iter().flatten().map(|text| length(text)).max().unwrap_or(0);
     let wide = NUMBER.max(longest + 2);
@@ -339,8 +339,8 @@ fn together(rows: &[Latency<'_>]) -> String {
 }
 
 /// A number of a row. Ticks have the letters of their unit, unless `is_bare` because the head has it.
-fn number(shown: Option<(f64, bool)>, row: &Latency<'_>, is_bare: bool) -> String {
-    let Some((value, exact)) = shown else { return "–".to_owned() };
+fn number(figure: Option<(f64, bool)>, row: &Latency<'_>, is_bare: bool) -> String {
+    let Some((value, exact)) = figure else { return "–".to_owned() };
     let text = match row.unit() {
         Unit::Nanoseconds => amount(value, Unit::Nanoseconds.name(), exact),
         Unit::Instructions | Unit::Cycles if is_bare => short(value),

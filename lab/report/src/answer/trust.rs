@@ -1,8 +1,6 @@
 //! The trust line of an answer: how far its figures hold, with at most three reasons, the cases
 //! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
 
-use std::collections::BTreeSet;
-
 use super::{arrivals::is_exhaustive, rule::machine, span};
 use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
 use chronoscope_units::{digits, show};
@@ -119,10 +117,9 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
 
 /// The builds and starts of which an exact figure holds, in words: others may give another figure.
 fn exact_of(cases: &[&CaseResult]) -> &'static str {
-    let builds: BTreeSet<&str> = cases.iter().map(|case| &*case.target).collect();
-    match builds.len() {
-        1 => "Exact for this build and start",
-        _ => "Exact for these builds and starts",
+    match cases.iter().all(|case| case.target == cases[0].target) {
+        true => "Exact for this build and start",
+        false => "Exact for these builds and starts",
     }
 }
 

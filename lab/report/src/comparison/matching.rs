@@ -81,12 +81,8 @@ impl Pairing {
                 Some(format!("{name}={}", case.parameters.get(name.as_str())?))
             }
         };
-        let first = pairs.first()?;
-        let (a, b) = (value(first.a)?, value(first.b)?);
-        let all = pairs
-            .iter()
-            .all(|pair| value(pair.a).as_ref() == Some(&a) && value(pair.b).as_ref() == Some(&b));
-        all.then(|| format!("A is {a}, B is {b}"))
+        let [a, b] = shared(pairs, value)?;
+        Some(format!("A is {a}, B is {b}"))
     }
 
     /// The label of a pair: the label of its case, without the parts that differ between the sides.
@@ -100,6 +96,26 @@ impl Pairing {
             _ => label(case, with_target),
         }
     }
+}
+
+/// The value of all cases of A and the one of all cases of B; `None` without pairs, or if a case has
+/// no value or another one.
+fn shared(
+    pairs: &[Pair<'_>],
+    value: impl Fn(&CaseResult) -> Option<String>,
+) -> Option<[String; 2]> {
+    let both = |pair: &Pair<'_>| Some([value(pair.a)?, value(pair.b)?]);
+    let first = both(pairs.first()?)?;
+    pairs.iter().all(|pair| both(pair).as_ref() == Some(&first)).then_some(first)
+}
+
+/// The values of a property by which A and B of all pairs differ; `None` if they do not, or not all
+/// in the same.
+pub fn told_apart(
+    pairs: &[Pair<'_>],
+    value: impl Fn(&CaseResult) -> Option<String>,
+) -> Option<[String; 2]> {
+    shared(pairs, value).filter(|[a, b]| a != b)
 }
 
 fn single_target(run: &Run) -> Option<&str> {

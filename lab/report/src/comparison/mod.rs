@@ -18,7 +18,7 @@ pub use self::{
     doubt::conditions,
     finding::Finding,
     history::{BetweenRuns, History},
-    matching::{Pair, Pairing, match_cases},
+    matching::{Pair, Pairing, match_cases, told_apart},
     sentence::{in_a_word, is_not_judged, numbers, open_by, slower_by, up_to},
     shift::{InBand, Shift},
 };
@@ -100,6 +100,14 @@ impl Comparison {
         self.verdict = self.finding.status(strict);
         self.answer = sentence::answer(&self);
         self
+    }
+
+    /// The growth that counts, as ` by more than 5 %`; empty for exact figures, of which any does.
+    pub fn beyond(&self) -> String {
+        if is_exact(&self.lines) {
+            return String::new();
+        }
+        format!(" by more than {} %", digits(self.threshold * 100.0))
     }
 
     /// The words of the verdict. A regression that is not excluded is no pass.

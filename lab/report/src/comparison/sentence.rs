@@ -1,6 +1,6 @@
 //! Findings as sentences.
 
-use super::{Comparison, Finding, Line, StatisticLine, is_exact};
+use super::{Comparison, Finding, Line, StatisticLine};
 use chronoscope_statistics::{Interval, Settled};
 use chronoscope_units::digits;
 
@@ -202,12 +202,7 @@ pub fn answer(comparison: &Comparison) -> String {
         Finding::Pass | Finding::Improvement => {
             let improved = of(Finding::Improvement).count();
             let faster = if improved > 0 { format!("; {improved} faster") } else { String::new() };
-            let by = if is_exact(lines) {
-                String::new()
-            } else {
-                format!(" by more than {} %", digits(comparison.threshold * 100.0))
-            };
-            format!("pass: none of {} series is slower{by}{faster}", lines.len())
+            format!("pass: none of {} series is slower{}{faster}", lines.len(), comparison.beyond())
         }
         Finding::NotOffered => format!("not offered: {many}"),
         Finding::NoRegressionShown => {

@@ -473,7 +473,7 @@ fn latency(
     axis: Option<&Axis>,
     elsewhere: Option<&elsewhere::Elsewhere>,
 ) -> Markup {
-    let [p50, p99, worst] = row.shown().map(|shown| number(shown, row.unit()));
+    let [p50, p99, worst] = row.figures().map(|figure| number(figure, row.unit()));
     html! {
         div.r.contrast[row.contrast] {
             span.l { (row.name) }
@@ -515,8 +515,8 @@ fn marks(row: &Latency<'_>, axis: &Axis, elsewhere: Option<&elsewhere::Elsewhere
 }
 
 /// A number of a row with its unit.
-fn number(shown: Option<(f64, bool)>, unit: Unit) -> String {
-    match (shown, unit) {
+fn number(figure: Option<(f64, bool)>, unit: Unit) -> String {
+    match (figure, unit) {
         (None, _) => "–".to_owned(),
         (Some((value, exact)), Unit::Nanoseconds | Unit::Count) => {
             amount(value, unit.name(), exact)

@@ -118,7 +118,7 @@ const IN_README: [(&str, &str, Part); 7] = [
 ];
 
 /// The text of a stored run's answer.
-fn shown(name: &str, part: Part) -> String {
+fn text_of(name: &str, part: Part) -> String {
     let text = fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
     let run: Run = serde_json::from_str(&text).unwrap();
     let answering = if name.contains('/') { None } else { rules_of_study(name) };
@@ -144,7 +144,7 @@ fn the_answers_of_the_readme_are_the_program_s() {
         let begin = format!("```text\n$ ./chronoscope {command}\n");
         let (before, after) = readme.split_once(&begin).unwrap_or_else(|| panic!("{begin}"));
         let (old, rest) = after.split_once("```").unwrap();
-        let text = shown(name, part);
+        let text = text_of(name, part);
         if env::var_os("CHRONOSCOPE_BLESS").is_some() {
             readme = format!("{before}{begin}{text}```{rest}");
         } else {

@@ -46,8 +46,7 @@ const fn finding(
     Finding { experiment, series, statistic }
 }
 
-/// The figures that the experiments' pages ask for: how long interrupts are off at worst, how late a task starts
-/// at worst, what an urgent task waits beside the longest hog, and so on.
+/// The figures that the experiments' pages ask for.
 const FINDINGS: [Finding; 19] = [
     finding("delay", Place::First, worst),
     finding("period", Place::First, worst),
@@ -122,7 +121,7 @@ fn part(run: &Run, targets: usize, values: usize) -> Option<Run> {
 }
 
 /// A number as a screen has it: whole, with spaces between thousands, or below ten with two decimals.
-fn shown(value: f64) -> String {
+fn digits_on_screen(value: f64) -> String {
     if value.fract() != 0.0 && value < 10.0 {
         return format!("{value:.2}");
     }
@@ -210,7 +209,7 @@ fn holds(finding: &Finding, run: &Run, title: &str, screen: &str) -> Result<(), 
         .flat_map(|case| finding.values(case).into_iter().map(move |value| (case, value)))
         .collect();
     let has = |value: f64| {
-        let text = shown(value);
+        let text = digits_on_screen(value);
         let is_whole = |place: usize| {
             let before = title[..place].chars().next_back();
             let after = title[place + text.len()..].chars().next();
