@@ -16,8 +16,18 @@ pub const KERNEL: &str = "kernel";
 /// Cases with it have modelled time.
 pub const MODEL: &str = "model";
 
+/// The fact of a case's identity with the files that a guest starts from. Cases with it ran in a
+/// guest.
+pub const INITRAMFS: &str = "initramfs";
+
 /// The parameter with that chip, and its clock.
 pub const CHIP: &str = "chip";
+
+/// The parameter with the options that an image was compiled with.
+pub const COMPILED: &str = "build";
+
+/// The value of [`COMPILED`] that stands for every build of an image.
+pub const EVERY_BUILD: &str = "all";
 
 /// The attachment with the edges of the pins, as a value change dump.
 pub const CAPTURE: &str = "pins.vcd";

@@ -79,6 +79,9 @@ pub struct Case<'a> {
     /// compared as numbers, without threshold or test; a single repetition suffices and zero is
     /// allowed.
     pub exact: bool,
+    /// The share by which exact figures differ where nothing changed, because the sides do not start
+    /// from one state: 0.01 is 1 %. 0 if they do.
+    pub apart: f64,
     /// The clock's effective step, in the unit of the repetitions; 0 if negligible. A difference of
     /// one step counts as noise.
     pub step: f64,
@@ -238,17 +241,18 @@ impl Measured {
         };
         match unusable(case) {
             Some(reason) => measured.result.verdict = Verdict::Inconclusive(reason),
-            None if case.exact => measured.count(),
+            None if case.exact => measured.count(case.apart),
             None => measured.estimate(case, rules, quantiles),
         }
         measured
     }
 
-    /// Compares the medians of an exact clock.
-    fn count(&mut self) {
+    /// Compares the medians of an exact clock, of which those within the share `apart` are equal.
+    fn count(&mut self, apart: f64) {
         let Comparison { a: Some(a), b: Some(b), .. } = self.result else { return };
         self.result.ratio = Some(b / a).filter(|ratio| ratio.is_finite());
         self.result.verdict = match b.total_cmp(&a) {
+            _ if (b - a).abs() <= apart * a.abs() => Verdict::Pass,
             std::cmp::Ordering::Less => Verdict::Improvement,
             std::cmp::Ordering::Equal => Verdict::Pass,
             std::cmp::Ordering::Greater => Verdict::Regression,

@@ -102,6 +102,18 @@ fn estimate_interval_and_test_are_of_one_quantity() {
 }
 
 #[test]
+fn exact_figures_of_two_starts_are_equal_within_what_starts_differ_by() {
+    let counted = |b: f64, apart: f64| {
+        one(Case { a: &[16_951.0], b: &[b], exact: true, apart, ..Case::default() }).verdict
+    };
+    assert_eq!(counted(16_952.0, 0.0), Verdict::Regression);
+    assert_eq!(counted(17_023.0, 0.01), Verdict::Pass);
+    assert_eq!(counted(16_879.0, 0.01), Verdict::Pass);
+    assert_eq!(counted(17_200.0, 0.01), Verdict::Regression);
+    assert_eq!(counted(16_700.0, 0.01), Verdict::Improvement);
+}
+
+#[test]
 fn a_step_of_the_clock_is_noise() {
     let slower = times(1.2);
     let case = Case { a: &A, b: &slower, step: 25.0, ..Case::default() };

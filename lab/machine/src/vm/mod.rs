@@ -36,6 +36,7 @@ use self::{
 use super::{
     Description, Machine, Program, Properties, Provenance, Recording, Request, Start, TargetFailed,
     description::Defaults,
+    determinism::Agreements,
     family::Family,
     given::{self, GivenImage},
     host,
@@ -144,6 +145,7 @@ pub(super) struct Guests {
     settings: Settings,
     /// The guests prepared so far, or the errors of preparing them. Each guest is prepared once.
     prepared: Mutex<BTreeMap<GuestKey, Result<Arc<Guest>, Failure>>>,
+    agreements: Agreements,
 }
 
 impl Guests {
@@ -281,7 +283,16 @@ impl Machine for Vm<'_> {
         let given = self.source.given.as_ref();
         let program = given.map(|given| command(given, request.clone(), mode)).transpose()?;
         let request = mode.completed(request, self.source.flavour);
-        guest.run(&Start { request: &request, ..*start }, program.as_deref(), sink)?;
+        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            guest.run(&Start { request: &request, ..*start }, program.as_deref(), sink)
+        };
+        match mode {
+            Mode::Deterministic => {
+                let what = format!("{} {}", self.source.flavour, start.request);
+                self.guests.agreements.run_or_last(guest.image(), &what, once, sink)?;
+            }
+            Mode::Multiprocessor | Mode::Kvm => once(sink)?,
+        }
         Ok(Recording::new())
     }
 

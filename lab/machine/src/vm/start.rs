@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::atomic::AtomicBool,
     thread,
@@ -25,6 +25,7 @@ use super::{
 use crate::{Start, TargetFailed, setup};
 use chronoscope_base::{cache::Cache, digest::Identity, digest::key, digest::sha256};
 use chronoscope_child::{self as child, Limit};
+use chronoscope_run::names::INITRAMFS;
 use chronoscope_units::printable;
 
 /// The time limit of a boot. A boot takes four seconds, or over a minute on a busy host; after ten
@@ -82,7 +83,7 @@ impl Guest {
             ),
             ("kernel".to_owned(), format!("sha256 {}", sha256(&kernel.image))),
             ("kernel's origin".to_owned(), kernel.origin),
-            ("initramfs".to_owned(), format!("sha256 {}", sha256(&initramfs))),
+            (INITRAMFS.to_owned(), format!("sha256 {}", sha256(&initramfs))),
             ("machine".to_owned(), mode.options(architecture).join(" ")),
             ("boot arguments".to_owned(), boot_arguments.clone()),
         ]);
@@ -109,6 +110,11 @@ impl Guest {
             Ok(fs::write(folder.join("identity.json"), serde_json::to_vec_pretty(&identity)?)?)
         })?;
         Ok(Self { architecture, mode, folder, boot_arguments, identity })
+    }
+
+    /// The folder with the guest's files. Another kernel has another folder.
+    pub fn image(&self) -> &Path {
+        &self.folder
     }
 
     fn qemu(&self) -> Command {
