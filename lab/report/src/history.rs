@@ -12,7 +12,7 @@ use super::text_table::{
 use crate::error::Result;
 use chronoscope_run::history::{CaseRow, RunRow};
 use chronoscope_run::{Label, Unit};
-use chronoscope_statistics::{alert::FEWEST_RUNS, alert::expected, alert::outside, median};
+use chronoscope_statistics::{Prediction, change::Change, change::FEWEST, change::changes};
 use chronoscope_units::{show, show_all, show_range};
 
 /// Rows of the store as JSON.
@@ -74,8 +74,8 @@ pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> Stri
         ("series", Left),
         ("runs", Left),
         ("p50", Right),
-        ("expected", Left),
-        ("outside", Left),
+        ("next run", Left),
+        ("new level", Left),
         ("", Left),
         ("p50 from run to run", Left),
     ]);
@@ -84,6 +84,7 @@ pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> Stri
         let (label, nominal) = (labels.get(key.as_str()).map_or("", String::as_str), *nominal);
         let case = if hosts.len() > 1 { format!("{host}: {label}") } else { label.to_owned() };
         let values: Vec<Option<f64>> = line.iter().map(|row| row.figure()).collect();
+        let levels = Levels::new(&values, unit);
         let above =
             if nominal == 0.0 { String::new() } else { format!(" above {}", show(nominal, unit)) };
         table.row(vec![
@@ -96,46 +97,71 @@ pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> Stri
                 .flatten()
                 .next()
                 .map_or("–".to_owned(), |value| show(*value, unit)),
-            band(&values, unit),
-            runs_outside(line, &values, unit),
+            levels.next.map_or("–".to_owned(), |next| range(&next, unit)),
+            new_levels(line, &levels),
             sparkline(&values),
             show_all(&values, unit),
         ]);
     }
     format!(
         "{experiment}: p50 of each case, the newest last; `?` for a run without evidence\n{}\n\
-         expected: the next run, from {FEWEST_RUNS} runs on; outside: runs beyond the band of those before\n",
+         next run: the range of the present level's runs, and the chance that the next is within\n\
+         new level: its first run, after / before; from {FEWEST} runs on, exact figures sooner. Where \
+         nothing changes, 34 cases that run nightly have one a year\n",
         table
-            .render_within(columns, &["p50 from run to run", "runs", "outside", "expected"])
+            .render_within(columns, &["p50 from run to run", "runs", "new level", "next run"])
             .trim_end()
     )
 }
 
-/// The least reach of a band of times to either side of its median, as a share of the median. The
-/// clock speed of an idle machine varies by about as much.
-const FLOOR: f64 = 0.005;
+/// The least change of times that counts, as a share of the level: nobody acts on less, and the
+/// clock speed of an idle machine varies by a quarter of it.
+const LEAST_CHANGE: f64 = 0.02;
 
-/// The least reach of the band of figures in `unit`, as a share of the median. Figures other than
-/// times are exact, or their own scatter makes the band wide enough, so they have 0.
-pub fn least_reach(unit: &str) -> f64 {
-    if unit == Unit::Nanoseconds.name() { FLOOR } else { 0.0 }
+/// The levels of a figure from run to run.
+pub struct Levels {
+    /// The changes of level. The places in them count in all runs.
+    pub changes: Vec<Change>,
+    /// The range of the present level, for the next run; `None` with few runs.
+    pub next: Option<Prediction>,
 }
 
-/// The band in which the next run's p50 is expected, in words; `–` with too few runs.
-fn band(values: &[Option<f64>], unit: &str) -> String {
-    let known: Vec<f64> = values.iter().flatten().copied().collect();
-    let band = expected(&known, least_reach(unit));
-    band.map_or("–".to_owned(), |band| {
-        let middle = median(&known).unwrap_or(band.high);
-        show_range(band.low, band.high, middle, unit)
-    })
+impl Levels {
+    /// Finds the levels of figures in `unit`, the oldest first; `None` for a run without one. Figures
+    /// other than times are exact, or their own scatter says what counts.
+    pub fn new(values: &[Option<f64>], unit: &str) -> Self {
+        let known = values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
+        let (places, figures): (Vec<usize>, Vec<f64>) = known.unzip();
+        let floor = if unit == Unit::Nanoseconds.name() { LEAST_CHANGE } else { 0.0 };
+        let mut changes = changes(&figures, floor);
+        let present = changes.last().map_or(0, |change| change.at);
+        for change in &mut changes {
+            (change.at, change.noticed) = (places[change.at], places[change.noticed]);
+        }
+        Self { changes, next: Prediction::new(&figures[present..]) }
+    }
 }
 
-/// The numbers of the runs whose p50 is outside of the band that the earlier runs give.
-fn runs_outside(line: &[&CaseRow], values: &[Option<f64>], unit: &str) -> String {
-    let outside = outside(values, least_reach(unit));
-    let runs = line.iter().zip(outside).filter(|(_, is_outside)| *is_outside);
-    runs.map(|(row, _)| row.run.to_string()).collect::<Vec<_>>().join(" ")
+/// The range of the present level with the chance that the next run is within, as `1.98…2.02, 90 %`.
+pub fn range(next: &Prediction, unit: &str) -> String {
+    if next.low == next.high {
+        return show(next.low, unit);
+    }
+    let [low, high] = [next.low, next.high].map(|end| show(end, unit));
+    let range = if low == high { low } else { show_range(next.low, next.high, next.high, unit) };
+    format!("{range}, {:.0} %", 100.0 * (1.0 - next.chance_outside()))
+}
+
+/// The first run of each new level, with the ratio to the level before.
+fn new_levels(line: &[&CaseRow], levels: &Levels) -> String {
+    let words = levels.changes.iter().map(|change| {
+        let run = line[change.at].run;
+        match change.before > 0.0 {
+            true => format!("{run}: × {:.2}", change.after / change.before),
+            false => run.to_string(),
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The numbers of the oldest and the newest run, as `3–17`.
@@ -208,23 +234,22 @@ mod tests {
     }
 
     #[test]
-    fn a_run_outside_of_its_band_is_named() {
+    fn a_new_level_is_named_with_its_first_run() {
         let key = "switch linux@host tasks=2";
-        let figures = [2000.0, 2010.0, 1990.0, 2020.0, 1980.0, 2005.0, 3000.0, 2000.0];
-        let rows: Vec<CaseRow> = (1..)
-            .zip(figures)
-            .map(|(run, p50)| row(run, key, "tasks=2", Some(p50), "pass"))
-            .collect();
-        let text = cases("switch", &rows[..4], None);
-        assert!(text.contains("–"), "{text}");
-        let text = cases("switch", &rows, None);
-        let line = text.lines().find(|line| line.contains("tasks=2")).unwrap();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        assert!(words.contains(&"7"), "{line}");
-        let band = words.iter().find(|word| word.contains('…')).unwrap();
-        let (low, high) = band.split_once('…').unwrap();
-        let [low, high] = [low, high].map(|end| end.parse::<f64>().unwrap());
-        assert!((1.7..1.97).contains(&low) && (2.03..2.3).contains(&high), "{band}");
+        let noise = [0.0, 10.0, -10.0, 20.0, -20.0, 5.0, -5.0];
+        let figure =
+            |run: i64| if run > 30 { 3000.0 } else { 2000.0 } + noise[(run * 3 % 7) as usize];
+        let rows: Vec<CaseRow> =
+            (1..=40).map(|run| row(run, key, "tasks=2", Some(figure(run)), "pass")).collect();
+        let words = |count: usize| {
+            let text = cases("switch", &rows[..count], None);
+            let line = text.lines().find(|line| line.contains("tasks=2")).unwrap().to_owned();
+            line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        assert!(words(2).contains(" – "), "{}", words(2));
+        assert!(words(19).contains("1.98…2.02, 90 %"), "{}", words(19));
+        let found = words(40);
+        assert!(found.contains("2.98…3.02, 82 % 31: × 1.50 "), "{found}");
     }
 
     #[test]

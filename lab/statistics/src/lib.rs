@@ -19,7 +19,6 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod alert;
 pub mod beta;
 pub mod between;
 pub mod bursts;

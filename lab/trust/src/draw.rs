@@ -13,6 +13,12 @@ pub fn normal(random: &mut SplitMix64) -> f64 {
     radius * (std::f64::consts::TAU * random.unit()).cos()
 }
 
+/// Returns Student's t with three degrees of freedom.
+pub fn heavy(random: &mut SplitMix64) -> f64 {
+    let squares: f64 = (0..3).map(|_| normal(random).powi(2)).sum();
+    normal(random) / (squares / 3.0).sqrt()
+}
+
 /// Returns a number around 1 whose logarithm has the standard deviation `noise`.
 pub fn lognormal(random: &mut SplitMix64, noise: f64) -> f64 {
     (noise * normal(random)).exp()

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod alerts;
 mod changes;
 mod comparisons;
 mod coverage;
@@ -25,8 +24,7 @@ pub use row::{Effort, Row, Section, Tally};
 /// The sections in the order in which they are printed.
 pub const SECTIONS: &[Section] = &[
     Section { title: "The ratio of two distributions", rows: shift::rows },
-    Section { title: "Alert bands of a history", rows: alerts::rows },
-    Section { title: "Changes of level in a history", rows: changes::rows },
+    Section { title: "Marks of a history", rows: changes::rows },
     Section { title: "Intervals of medians and limits of percentiles", rows: coverage::rows },
     Section { title: "Deadline misses", rows: misses::rows },
     Section { title: "Maxima of longer runs, by rank", rows: exceedance::rows },

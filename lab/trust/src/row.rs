@@ -75,6 +75,22 @@ impl Row {
         Self { shown: tally.words(), ..row }
     }
 
+    /// Creates a row that promises at most `most` events in each of `rounds` rounds on average, of
+    /// which `events` were seen. Holds up to three standard errors above it.
+    pub fn count(statement: impl Into<String>, most: f64, events: usize, rounds: usize) -> Self {
+        let expected = most * rounds as f64;
+        let tenths = |number: f64| (number * 10.0).round() / 10.0;
+        let mean = |events: f64| tenths(events / rounds.max(1) as f64);
+        let (found, error) = (mean(events as f64), mean((events as f64).sqrt()));
+        Self {
+            statement: statement.into(),
+            promised: format!("≤ {most}"),
+            seen: format!("{found} ± {error} ({events} in {rounds})"),
+            shown: String::new(),
+            holds: events as f64 <= expected + 3.0 * expected.sqrt(),
+        }
+    }
+
     fn new(
         statement: impl Into<String>,
         promised: String,
@@ -179,6 +195,8 @@ mod tests {
         assert!(Row::about("", 0.5, 0.1, 353, 1_000).holds);
         assert!(!Row::about("", 0.5, 0.1, 352, 1_000).holds);
         assert!(!Row::about("", 0.5, 0.1, 648, 1_000).holds);
+        assert!(Row::count("", 1.0, 19, 10).holds && !Row::count("", 1.0, 20, 10).holds);
+        assert_eq!(Row::count("", 1.0, 19, 10).seen, "1.9 ± 0.4 (19 in 10)");
         assert_eq!(Row::at_most("", 0.02, 15, 1_000).seen, "1.5 ± 0.4 % (15 of 1000)");
     }
 

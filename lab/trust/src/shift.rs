@@ -2,7 +2,7 @@
 
 use chronoscope_statistics::{SplitMix64, order::order_interval};
 
-use crate::{Effort, Row, alerts::heavy};
+use crate::{Effort, Row, draw::heavy};
 
 /// The true ratio, and the scatter of repetitions.
 const RATIO: f64 = 1.3;

@@ -1,5 +1,5 @@
-//! The page of a store, for a team: each case over time on each machine, with the band of its next
-//! run, the runs outside of their bands, and the changes of its level.
+//! The page of a store, for a team: each case over time on each machine, with the range of its next
+//! run and the changes of its level.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,19 +11,17 @@ use super::{
     svg::Svg,
     text::{unique, wide},
 };
-use crate::{history::labels, history::least_reach};
+use crate::{history::Levels, history::labels, history::range};
 use chronoscope_run::history::CaseRow;
-use chronoscope_statistics::{
-    Interval, alert::expected, alert::outside, change::Change, change::FEWEST, change::changes,
-};
+use chronoscope_statistics::{change::Change, change::FEWEST};
 use chronoscope_units::show;
 
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 44.0;
 const MARGIN: f64 = 5.0;
 
-/// The most runs of a line whose figures each have a mark; of longer lines, only the runs that are
-/// outside, begin a new level or are the last.
+/// The most runs of a line whose figures each have a mark; of longer lines, only those that
+/// begin a new level or are the last.
 const MARKED: usize = 40;
 
 /// The most changes in the list at the top; the others are in the pictures.
@@ -39,37 +37,10 @@ struct Line<'a> {
     machine: &'a str,
     runs: Vec<&'a CaseRow>,
     values: Vec<Option<f64>>,
-    outside: Vec<bool>,
-    /// The places in them count in `runs`.
-    changes: Vec<Change>,
+    levels: Levels,
 }
 
 impl Line<'_> {
-    /// Finds the changes in the figures.
-    fn judge(&mut self) {
-        self.values = self.runs.iter().map(|row| row.figure()).collect();
-        let reach = least_reach(self.unit);
-        self.outside = outside(&self.values, reach);
-        let known: Vec<(usize, f64)> = self
-            .values
-            .iter()
-            .enumerate()
-            .filter_map(|(at, value)| Some((at, (*value)?)))
-            .collect();
-        let figures: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-        self.changes = changes(&figures, reach);
-        for change in &mut self.changes {
-            change.at = known[change.at].0;
-        }
-    }
-
-    /// The band of the next run, from the runs of the present level.
-    fn next(&self) -> Option<Interval> {
-        let level = self.changes.last().map_or(0, |change| change.at);
-        let known: Vec<f64> = self.values[level..].iter().flatten().copied().collect();
-        expected(&known, least_reach(self.unit))
-    }
-
     fn last(&self) -> Option<f64> {
         self.values.iter().rev().flatten().next().copied()
     }
@@ -86,10 +57,10 @@ pub fn render(rows: &[CaseRow], words: &str, linked: &dyn Fn(i64) -> bool) -> St
         count => format!("{count} runs{words}"),
     };
     let longest = lines.iter().map(|line| line.values.iter().flatten().count()).max().unwrap_or(0);
-    let title = match lines.iter().map(|line| line.changes.len()).sum::<usize>() {
-        // Fewer figures of a case show no change, whatever they are.
-        0 if longest < 2 * FEWEST => {
-            format!("{runs}: no case has the {} that show a change of level", 2 * FEWEST)
+    let title = match lines.iter().map(|line| line.levels.changes.len()).sum::<usize>() {
+        // Fewer figures of a case show no change, unless they are exact.
+        0 if longest < FEWEST => {
+            format!("{runs}: a change of scattered figures shows from {FEWEST} on")
         }
         0 => format!("No change of level in {runs}"),
         1 => format!("One change of level in {runs}"),
@@ -137,14 +108,16 @@ fn lines<'a>(rows: &'a [CaseRow], labels: &'a HashMap<&str, String>) -> Vec<Line
                 machine: machine(row),
                 runs: Vec::new(),
                 values: Vec::new(),
-                outside: Vec::new(),
-                changes: Vec::new(),
+                levels: Levels::new(&[], ""),
             });
             lines.len() - 1
         });
         lines[place].runs.push(row);
     }
-    lines.iter_mut().for_each(Line::judge);
+    for line in &mut lines {
+        line.values = line.runs.iter().map(|row| row.figure()).collect();
+        line.levels = Levels::new(&line.values, line.unit);
+    }
     lines
 }
 
@@ -220,7 +193,7 @@ fn all_runs(rows: &[CaseRow], linked: &dyn Fn(i64) -> bool) -> Markup {
 fn found(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
     let mut found: Vec<(&Line<'_>, &Change)> = lines
         .iter()
-        .flat_map(|line| line.changes.iter().map(move |change| (line, change)))
+        .flat_map(|line| line.levels.changes.iter().map(move |change| (line, change)))
         .collect();
     found.sort_by_key(|(line, change)| std::cmp::Reverse(line.runs[change.at].run));
     let rows = html! {
@@ -230,18 +203,21 @@ fn found(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
                 td { (case(line)) }
                 td { (line.machine) }
                 td { (link(line.runs[change.at].run, linked)) }
+                td { (link(line.runs[change.noticed].run, linked)) }
                 td { (show(change.before, line.unit)) }
                 td { (show(change.after, line.unit)) }
                 td { (ratio(change)) }
             }
         }
     };
-    let head = ["experiment", "case", "machine", "since", "before", "after", "after / before"];
+    let head =
+        ["experiment", "case", "machine", "since", "noticed", "before", "after", "after / before"];
     html! {
         @if !found.is_empty() {
             h2 { "Changes" }
             p.facts {
-                "The newest " @if found.len() <= LISTED { "first." } @else { (LISTED) "." }
+                "The newest " @if found.len() <= LISTED { "first. " } @else { (LISTED) ". " }
+                "Where nothing changes, a page of 34 cases that run nightly has one a year."
             }
             (wide("figures changes", &head, &rows))
         }
@@ -267,11 +243,11 @@ fn sections(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
             }
         }
     };
-    let head = ["case", "machine", "runs", "p50 from run to run", "last", "next", "outside"];
+    let head = ["case", "machine", "runs", "p50 from run to run", "last", "next"];
     html! {
         p.facts {
-            "Each line has a scale of its own. Band: where the next run is expected; ▲: a run outside \
-             of the band of those before it; ◆: the first run of a new level."
+            "Each line has a scale of its own. Band: the range of the runs of the present level; ◆: the \
+             first run of a new level."
         }
         @for experiment in unique(lines.iter().map(|line| line.experiment)) {
             section.team id=(experiment) {
@@ -283,12 +259,7 @@ fn sections(lines: &[Line<'_>], linked: &dyn Fn(i64) -> bool) -> Markup {
 }
 
 fn row(line: &Line<'_>, linked: &dyn Fn(i64) -> bool) -> Markup {
-    let band = line.next().map_or("–".to_owned(), |band| {
-        format!("{} to {}", show(band.low, line.unit), show(band.high, line.unit))
-    });
-    let marked = line.runs.iter().zip(&line.outside).filter(|(_, is_outside)| **is_outside);
-    // The newest: a line of many runs has some by chance.
-    let marked: Vec<i64> = marked.map(|(row, _)| row.run).rev().collect();
+    let next = line.levels.next.map_or("–".to_owned(), |next| range(&next, line.unit));
     html! {
         tr {
             td {
@@ -304,25 +275,18 @@ fn row(line: &Line<'_>, linked: &dyn Fn(i64) -> bool) -> Markup {
             }
             td { (picture(line)) }
             td { (line.last().map_or("–".to_owned(), |value| show(value, line.unit))) }
-            td { (band) }
-            td {
-                @for (index, run) in marked.iter().take(3).enumerate() {
-                    @if index > 0 { " " }
-                    (link(*run, linked))
-                }
-                @if marked.len() > 3 { " and " (marked.len() - 3) " more" }
-            }
+            td { (next) }
         }
     }
 }
 
-/// The picture of a line: its figures from run to run, the levels between changes, and the band of
-/// the next run at its right end.
+/// The picture of a line: its figures from run to run, the levels between changes, and the range
+/// of the present level at its right end.
 fn picture(line: &Line<'_>) -> Markup {
     let known: Vec<(usize, f64)> =
         line.values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let figures: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-    let band = line.next();
+    let band = line.levels.next;
     let ends = band.map(|band| [band.low, band.high]).into_iter().flatten();
     let shown = || figures.iter().copied().chain(ends.clone());
     let (low, high) = (shown().fold(f64::INFINITY, f64::min), shown().fold(0.0, f64::max));
@@ -342,34 +306,26 @@ fn picture(line: &Line<'_>) -> Markup {
     svg.line("axis", [0.0, HEIGHT - 1.0], [WIDTH, HEIGHT - 1.0]);
     let points: Vec<[f64; 2]> = known.iter().map(|(at, value)| [x(*at), y.at(*value)]).collect();
     svg.curve("line c0", &points);
-    let begins = |at: usize| line.changes.iter().find(|change| change.at == at);
-    for change in &line.changes {
+    let begins = |at: usize| line.levels.changes.iter().find(|change| change.at == at);
+    for change in &line.levels.changes {
         let place = x(change.at);
         svg.line("axis", [place, MARGIN], [place, HEIGHT - 1.0]);
     }
     let is_last = |at: usize| known.last().is_some_and(|last| last.0 == at);
     for ((at, value), point) in known.iter().zip(&points) {
         let row = line.runs[*at];
-        let (shape, class) = match (begins(*at), line.outside[*at]) {
-            (Some(_), _) => (3, "bad"),
-            (None, true) => (2, "doubt"),
-            (None, false) if known.len() > MARKED && !is_last(*at) => continue,
-            (None, false) => (0, "c0"),
+        let begun = begins(*at);
+        let (shape, class) = match begun {
+            Some(_) => (3, "bad"),
+            None if known.len() > MARKED && !is_last(*at) => continue,
+            None => (0, "c0"),
         };
-        let words = match (begins(*at), line.outside[*at]) {
-            (Some(change), _) => format!(", a new level ({})", ratio(change)),
-            (None, true) => ", outside of its band".to_owned(),
-            (None, false) => String::new(),
-        };
+        let words =
+            begun.map_or(String::new(), |change| format!(", a new level ({})", ratio(change)));
         let tip = format!("run {}, {}: {}{words}", row.run, row.started, show(*value, line.unit));
         svg.mark(shape, class, *point, &tip);
     }
-    let summary = format!(
-        "{} runs, {} changes of level, {} outside",
-        known.len(),
-        line.changes.len(),
-        line.outside.iter().filter(|is_outside| **is_outside).count()
-    );
+    let summary = format!("{} runs, {} changes of level", known.len(), line.levels.changes.len());
     svg.finish(&summary)
 }
 
@@ -414,8 +370,8 @@ mod tests {
         assert!(text.contains(link) && text.contains("<td>×1.200</td>"), "{text}");
         assert!(text.contains("run 41, 2026-01-31T12:00:00Z: 1.2"), "{text}");
         assert_eq!(text.matches("a new level (×1.200)").count(), 1, "{text}");
-        // The band of the next run is of the new level alone.
-        assert!(text.contains("<td>1.19 µs to 1.21 µs</td>"), "{text}");
+        // The range of the next run is of the new level alone.
+        assert!(text.contains("<td>1.20 µs, 82 %</td>"), "{text}");
         // The other machine is named by its host, and did not change.
         assert!(text.contains("&lt;b&gt;</td><td>30 of 2 to run 60"), "{text}");
         assert_eq!(text.matches("0 changes of level").count(), 1, "{text}");
@@ -439,7 +395,7 @@ mod tests {
         for count in [0, 1, 4] {
             let text = render(&rows()[..count], "", &|_| true);
             super::super::tests::check(&text);
-            assert!(text.contains("that show a change of level"), "{text}");
+            assert!(text.contains("a change of scattered figures shows from 15 on"), "{text}");
         }
         let mut odd = rows();
         odd.iter_mut().for_each(|row| row.p50 = Some(0.0));

@@ -11,11 +11,8 @@ use super::{
     svg::Svg,
     text::{joined, wide},
 };
-use crate::{
-    comparison::Comparison, comparison::Figures, comparison::Finding, history::least_reach,
-};
+use crate::{comparison::Comparison, comparison::Figures, comparison::Finding, history::Levels};
 use chronoscope_run::history::CaseRow;
-use chronoscope_statistics::{alert::expected, alert::outside};
 use chronoscope_units::show;
 
 const WIDTH: f64 = 160.0;
@@ -99,8 +96,8 @@ fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) ->
         section.trend {
             h2 { "From run to run" }
             p.facts {
-                (which) "; each line has a scale of its own, from zero; band: where the last run was \
-                 expected, ▲: a run outside of its band"
+                (which) "; each line has a scale of its own, from zero; band: the range of the runs \
+                 before the last, of one level; ▲: the first run of a new level"
             }
             (wide("figures", &head, &rows))
         }
@@ -113,20 +110,21 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> Markup {
     let (first, last) = (known().next(), known().next_back());
     let ratio =
         first.zip(last).filter(|(first, _)| *first > 0.0).map(|(first, last)| times(last / first));
-    let outside = outside(&trend.values, least_reach(trend.unit));
+    let levels = Levels::new(&trend.values, trend.unit);
+    let begins = |at: usize| levels.changes.iter().any(|change| change.at == at);
     let tips: Vec<String> = runs
         .iter()
         .zip(&trend.values)
-        .zip(&outside)
-        .map(|((run, value), is_outside)| {
-            let mark = if *is_outside { ", outside of its band" } else { "" };
+        .enumerate()
+        .map(|(at, (run, value))| {
+            let mark = if begins(at) { ", a new level" } else { "" };
             format!("{run}: {}{mark}", text(*value))
         })
         .collect();
     html! {
         tr {
             td { (trend.name) }
-            td { (line(trend, &outside, &tips)) }
+            td { (line(trend, &begins, &tips)) }
             td { (text(first)) }
             td { (text(last)) }
             td { (ratio.as_deref().unwrap_or("–")) }
@@ -135,9 +133,9 @@ fn row(trend: &Trend<'_>, runs: &[String]) -> Markup {
     }
 }
 
-/// The small line chart of a trend, before the band in which the last run was expected. Its scale
+/// The small line chart of a trend, before the range of the runs before the last. Its scale
 /// starts at zero, so that changes are in proportion.
-fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
+fn line(trend: &Trend<'_>, begins: &dyn Fn(usize) -> bool, tips: &[String]) -> Markup {
     let values = &trend.values;
     let known: Vec<(usize, f64)> =
         values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
@@ -145,9 +143,8 @@ fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
     let x = Scale::exact(0.0, (values.len() - 1) as f64, [MARGIN, WIDTH - MARGIN]);
     let y = Scale::exact(0.0, if high > 0.0 { high } else { 1.0 }, [HEIGHT - 3.0, MARGIN]);
     let mut svg = Svg::sized(WIDTH, HEIGHT);
-    let earlier: Vec<f64> = known.iter().map(|point| point.1).collect();
-    let earlier = earlier.split_last().map_or(&[][..], |(_, earlier)| earlier);
-    if let Some(band) = expected(earlier, least_reach(trend.unit)) {
+    let last = known.last().map_or(0, |point| point.0);
+    if let Some(band) = Levels::new(&values[..last], trend.unit).next {
         let (top, bottom) = (y.at(band.high), y.at(band.low));
         svg.rect("band", [MARGIN, top], [WIDTH - 2.0 * MARGIN, (bottom - top).max(1.0)]);
     }
@@ -156,7 +153,7 @@ fn line(trend: &Trend<'_>, outside: &[bool], tips: &[String]) -> Markup {
         known.iter().map(|(at, value)| [x.at(*at as f64), y.at(*value)]).collect();
     svg.curve("line c0", &points);
     for ((at, _), point) in known.iter().zip(&points) {
-        let (shape, class) = if outside[*at] { (2, "bad") } else { (0, "c0") };
+        let (shape, class) = if begins(*at) { (2, "bad") } else { (0, "c0") };
         svg.mark(shape, class, *point, &tips[*at]);
     }
     svg.finish(&tips.join(", "))

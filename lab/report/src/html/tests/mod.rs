@@ -410,16 +410,17 @@ fn two_runs_show_the_trend_of_the_store() {
         text.contains("run 1 to run 4, 4 of the store")
             && text.contains("×4.000")
             && text.contains("run 3: 3 µs")
-            && !text.contains(", outside of its band")
+            && !text.contains(", a new level")
     );
-    let mut steady: Vec<CaseRow> = (1..=7).map(|run| row(run, &host)).collect();
-    steady.iter_mut().for_each(|row| row.p50 = Some(1000.0 + row.run as f64));
-    steady[6].p50 = Some(2000.0);
+    let mut steady: Vec<CaseRow> = (1..=40).map(|run| row(run, &host)).collect();
+    for row in &mut steady {
+        row.p50 = Some(if row.run < 31 { 1000.0 } else { 2000.0 } + (row.run % 7) as f64);
+    }
     let text = super::comparison::render(&[compared("<b>")], &steady);
     check(&text);
-    assert!(text.contains("run 7: 2 µs, outside of its band") && text.contains("class=\"band\""));
-    // The mark's tip, and the end of the picture's label.
-    assert_eq!(text.matches(", outside of its band\"").count(), 2);
+    assert!(text.contains("run 31: 2.00 µs, a new level") && text.contains("class=\"band\""));
+    // The mark's tip, and the picture's label.
+    assert_eq!(text.matches(", a new level").count(), 2);
     assert!(
         !super::comparison::render(&[compared("<b>")], &rows[..2]).contains("From run to run"),
         "two are compared already"
