@@ -6,8 +6,12 @@ use std::{
     process::Command,
 };
 
-/// The options with which users compile for speed; recorded with every figure.
-const OPTIMISE: &str = "-O2";
+/// The options with which users compile for speed, or other ones from the environment; recorded with
+/// every figure.
+fn optimise() -> String {
+    println!("cargo:rerun-if-env-changed=CHRONOSCOPE_C_OPTIONS");
+    env::var("CHRONOSCOPE_C_OPTIONS").unwrap_or_else(|_| "-O2".to_owned())
+}
 
 /// How C is compiled for a chip: Debian's compiler, its options, and FreeRTOS's files for the chip.
 struct CChip {
@@ -64,7 +68,7 @@ fn freertos(name: &str, defines: &[&str]) {
     for file in chip.freertos.1 {
         gcc.compile(&port.join(file), false);
     }
-    link_machine(chip, &image);
+    gcc.link(&image);
 }
 
 /// Compiles FreeRTOS for its smallest images, which are named by their numbers of tasks, and links
@@ -125,7 +129,7 @@ fn threadx() {
         };
         files.iter().filter(is_code).for_each(|file| gcc.compile(file, false));
     }
-    link_machine(chip, &image);
+    gcc.link(&image);
 }
 
 /// Compiles tandem's port in C and the image's own files, and links them. With the image's feature
@@ -146,7 +150,7 @@ fn tandem() {
         }
     }
     gcc.compile(&ports().join("kernels/tandem.c"), true);
-    link_machine(chip, &image);
+    gcc.link(&image);
 }
 
 /// The chip that the image is built for.
@@ -203,6 +207,10 @@ fn freertos_source() -> PathBuf {
 
 struct CCompiler {
     chip: &'static CChip,
+    /// The options of optimisation.
+    optimise: String,
+    /// The objects of the image's files.
+    objects: Vec<PathBuf>,
     folders: Vec<PathBuf>,
     defines: Vec<String>,
     options: Vec<String>,
@@ -216,17 +224,43 @@ impl CCompiler {
             .map(|folder| ports.join(folder))
             .to_vec();
         folders.push(image.to_owned());
-        let defines = vec![format!("KERNEL=\"{kernel}\""), format!("OPTIONS=\"{OPTIMISE}\"")];
-        Self { chip, folders, defines, options: Vec::new() }
+        let optimise = optimise();
+        let defines = vec![format!("KERNEL=\"{kernel}\""), format!("OPTIONS=\"{optimise}\"")];
+        Self { chip, optimise, objects: Vec::new(), folders, defines, options: Vec::new() }
     }
 
-    /// Compiles a file and links its object. `is_own`: a file of this repository, which is compiled
-    /// with all warnings as errors.
-    fn compile(&self, file: &Path, is_own: bool) {
+    /// Compiles a file of the image. `is_own`: a file of this repository, which is compiled with all
+    /// warnings as errors.
+    fn compile(&mut self, file: &Path, is_own: bool) {
         let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
         // A kernel's file and one of the port's may have the same name.
         let name = format!("{name}.{}.o", if is_own { "own" } else { "kernel" });
-        println!("cargo:rustc-link-arg-bins={}", self.object(file, &name, is_own).display());
+        let object = self.object(file, &name, is_own);
+        self.objects.push(object);
+    }
+
+    /// Links the compiled files. With LTO they become one object first, since Rust's linker does not
+    /// read this compiler's own.
+    fn link(self, image: &Path) {
+        let objects = match self.optimise.contains("-flto") {
+            true => vec![self.as_one()],
+            false => self.objects,
+        };
+        for object in &objects {
+            println!("cargo:rustc-link-arg-bins={}", object.display());
+        }
+        link_machine(self.chip, image);
+    }
+
+    /// Optimises all objects together, into one.
+    fn as_one(&self) -> PathBuf {
+        let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("all.o");
+        let mut gcc = Command::new(self.chip.compiler);
+        gcc.args(self.optimise.split(' ')).args(self.chip.options);
+        gcc.args(["-r", "-nostdlib", "-flinker-output=nolto-rel"]);
+        gcc.args(&self.objects).arg("-o").arg(&object);
+        self.run(&mut gcc);
+        object
     }
 
     /// Compiles a file into an object of that name, and returns the object's path.
@@ -234,7 +268,8 @@ impl CCompiler {
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
         let object = out.join(name);
         let mut gcc = Command::new(self.chip.compiler);
-        gcc.args(["-std=gnu99", OPTIMISE, "-g1", "-ffreestanding", "-fno-common"]);
+        gcc.args(self.optimise.split(' '));
+        gcc.args(["-std=gnu99", "-g1", "-ffreestanding", "-fno-common"]);
         gcc.args(["-ffunction-sections", "-fdata-sections"]);
         gcc.args(self.chip.options).args(&self.options);
         if is_own {
@@ -243,6 +278,12 @@ impl CCompiler {
         gcc.args(self.folders.iter().map(|folder| format!("-I{}", folder.display())));
         gcc.args(self.defines.iter().map(|define| format!("-D{define}")));
         gcc.arg("-c").arg(file).arg("-o").arg(&object);
+        self.run(&mut gcc);
+        object
+    }
+
+    /// Runs the compiler, or ends the build with its first error.
+    fn run(&self, gcc: &mut Command) {
         let output = gcc.output().unwrap_or_else(|error| {
             stop(&format!("{} cannot be started: {error}", self.chip.compiler))
         });
@@ -252,7 +293,6 @@ impl CCompiler {
             eprint!("{words}");
             stop(&format!("{} failed: {first}", self.chip.compiler));
         }
-        object
     }
 }
 

@@ -91,6 +91,8 @@ pub(super) enum Variant {
     Pins,
     /// Measures processes, each with an address space of its own.
     Processes,
+    /// The plain image, compiled with other options; its name in the index.
+    Built(&'static str),
 }
 
 impl Variant {
@@ -101,6 +103,7 @@ impl Variant {
             Self::Traced => "traced",
             Self::Pins => "pins",
             Self::Processes => "processes",
+            Self::Built(name) => name,
         }
     }
 }
@@ -286,9 +289,10 @@ impl<'m> Image<'m> {
         self.other(name).with_context(|| format!("{target} has no image `{name}`"))?.file()
     }
 
-    /// How the image was compiled, as a fact of a case's identity.
-    pub(super) fn build(&self) -> Option<(String, String)> {
-        Some((BUILD.to_owned(), self.row.build.clone()?))
+    /// How the same target's image of that variant was compiled, as a fact of a case's identity.
+    pub(super) fn build(&self, variant: Variant) -> Option<(String, String)> {
+        let row = self.other(variant.name()).map_or(self.row, |image| image.row);
+        Some((BUILD.to_owned(), row.build.clone()?))
     }
 
     /// The kernel's smallest image with that number of tasks, for the same chip.
@@ -348,7 +352,7 @@ mod tests {
         assert_eq!(pins.row.file.path, "a/b");
         assert!(index.find("mine@rv32", Variant::Plain.name()).is_none());
         assert!(index.builder.is_none());
-        assert_eq!(pins.build(), None);
+        assert_eq!(pins.build(Variant::Pins), None);
     }
 
     #[test]
@@ -359,7 +363,7 @@ mod tests {
         let index = Index::parse(text.as_bytes(), "/nowhere".into()).unwrap();
         let expected = ("build".to_owned(), "rustc 1.95.0, opt-level 3".to_owned());
         let plain = index.find("mine@rv32", Variant::Plain.name()).unwrap();
-        assert_eq!(plain.build(), Some(expected));
+        assert_eq!(plain.build(Variant::Plain), Some(expected));
     }
 
     #[test]

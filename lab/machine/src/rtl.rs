@@ -153,7 +153,7 @@ impl Machine for Rtl<'_> {
         let image = fs::read(&image).with_context(|| format!("cannot read {}", image.display()))?;
         let mut identity = self.identities.board(self.images, &self.core.name)?;
         identity.insert("image".to_owned(), format!("sha256 {}", sha256(&image)));
-        identity.extend(self.image.build());
+        identity.extend(self.image.build(asked.variant));
         identity.insert("wait states".to_owned(), asked.wait_states.to_owned());
         identity.insert("clock".to_owned(), format!("{} Hz", asked.hertz));
         let remark = self.image.remark().unwrap_or(&self.core.remark).to_owned();

@@ -21,7 +21,9 @@ pub enum AnswerError {
         name: String,
     },
     /// A condition has no `<`, `>` or `=`.
-    #[error("`{0}` is no condition: write `NAME > BOUND`, `NAME < BOUND` or `NAME = NAME`")]
+    #[error(
+        "`{0}` is no condition: write `NAME > BOUND`, `NAME < BOUND`, `NAME = NAME` or `NAME = NAME within 2 %`"
+    )]
     NotACondition(String),
 }
 
@@ -66,6 +68,69 @@ pub struct Answering {
     /// Next steps for the reader: all sentences whose conditions hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<Sentence>,
+    /// The claims of the report that the study repeats, in its order.
+    #[serde(rename = "claim", skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+}
+
+/// A claim of a published report, and what a run can find about it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Claim {
+    /// The claim in a sentence, with its published figures.
+    pub says: OneLine,
+    /// The findings; the first whose conditions hold counts.
+    #[serde(rename = "finding")]
+    pub findings: Vec<Finding>,
+}
+
+/// A finding about a claim.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Finding {
+    /// The verdict on the claim.
+    pub is: Ruling,
+    /// The conditions, as in a [`Sentence`].
+    #[serde(rename = "if", skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<OneLine>,
+    /// The reason, as in a [`Sentence`].
+    pub text: OneLine,
+}
+
+impl Finding {
+    /// The conditions and the reason as a sentence.
+    pub fn sentence(&self) -> Sentence {
+        Sentence { conditions: self.conditions.clone(), text: self.text.clone() }
+    }
+}
+
+/// A verdict on a claim.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ruling {
+    /// The run shows the same.
+    Confirmed,
+    /// The run shows the opposite.
+    Refuted,
+    /// The figure is right, and has another cause than the report gives.
+    Explained,
+    /// The run measures something else, for the reason that is given.
+    #[default]
+    NotComparable,
+}
+
+impl Ruling {
+    /// The verdict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Refuted => "refuted",
+            Self::Explained => "explained",
+            Self::NotComparable => "not comparable",
+        }
+    }
 }
 
 /// The form of an answer's rows.
@@ -198,7 +263,9 @@ impl Answering {
     /// # Errors
     /// If a condition cannot be read, or a name is unknown.
     pub fn check(&self) -> Result<(), AnswerError> {
-        for sentence in self.title.iter().chain(&self.also).chain(&self.next) {
+        let findings = self.claims.iter().flat_map(|claim| &claim.findings);
+        let findings: Vec<Sentence> = findings.map(Finding::sentence).collect();
+        for sentence in self.title.iter().chain(&self.also).chain(&self.next).chain(&findings) {
             let known = |name: &str| match self.value(name) {
                 Some(_) => Ok(()),
                 None => Err(AnswerError::NoValue {
@@ -228,6 +295,8 @@ pub struct Condition<'a> {
     sign: char,
     /// The right side.
     pub bound: Bound<'a>,
+    /// The ratio up to which two values are equal.
+    within: f64,
 }
 
 /// The right side of a condition.
@@ -249,22 +318,32 @@ impl<'a> Condition<'a> {
     pub fn parse(text: &'a str) -> Result<Self, AnswerError> {
         let at = text.find(['<', '>', '=']);
         let at = at.ok_or_else(|| AnswerError::NotACondition(text.to_owned()))?;
-        let bound = text[at + 1..].trim();
+        let (bound, within) = match text[at + 1..].split_once(" within ") {
+            Some((bound, percent)) => {
+                let share = percent.trim().strip_suffix('%').map(|number| number.trim().parse());
+                let Some(Ok::<f64, _>(share)) = share else {
+                    return Err(AnswerError::NotACondition(text.to_owned()));
+                };
+                (bound.trim(), 1.0 + share / 100.0)
+            }
+            None => (text[at + 1..].trim(), EQUAL),
+        };
         let number = bound.parse().or_else(|_| parse_time(bound));
         Ok(Self {
             value: text[..at].trim(),
             sign: text[at..].chars().next().unwrap_or('>'),
             bound: number.map_or(Bound::Value(bound), Bound::Number),
+            within,
         })
     }
 
     /// Returns whether all values from the least to the greatest one are on the right side of all
-    /// bounds, or none differs from the bounds by more than a tenth.
+    /// bounds, or none differs from the bounds by more than a tenth, or the share after `within`.
     pub fn holds(&self, (low, high): (f64, f64), (least, most): (f64, f64)) -> bool {
         match self.sign {
             '>' => low > most,
             '<' => high < least,
-            _ => high.max(most) <= EQUAL * low.min(least),
+            _ => high.max(most) <= self.within * low.min(least),
         }
     }
 }

@@ -44,9 +44,11 @@ impl SeriesResult {
         let medians: Vec<f64> = self.by_repetition.iter().map(|one| one.p50).collect();
         if let [first, rest @ ..] = medians.as_slice()
             && is_deterministic
-            && rest.iter().all(|median| median == first)
         {
-            return (Some(Interval { low: *first, high: *first }), Basis::Exact);
+            return match rest.iter().all(|median| median == first) {
+                true => (Some(Interval { low: *first, high: *first }), Basis::Exact),
+                false => (None, Basis::States),
+            };
         }
         let (interval, basis) = median_interval(&medians);
         let widened = interval
@@ -94,6 +96,9 @@ mod tests {
         let exact = (Some(Interval { low: 41.0, high: 41.0 }), Basis::Exact);
         assert_eq!(of("tandem@cortex-m4", Domain::Instructions, 1), exact);
         assert_eq!(of("tandem@ibex", Domain::Cycles, 5), exact);
+        let states = case("tandem@cortex-m4", Domain::Instructions, 150.0, &[146.0, 160.0]);
+        let found = (states.series[0].p50_interval, states.series[0].p50_interval_basis);
+        assert_eq!(found, (None, Basis::States));
         assert_eq!(of("tandem@board:f401", Domain::Cycles, 3), (None, Basis::TooFew));
         assert_eq!(of("linux@host", Domain::Wall, 4), (None, Basis::TooFew));
         assert_eq!(of("linux@host", Domain::Wall, 6), (exact.0, Basis::Repetitions));

@@ -67,6 +67,22 @@ impl SeriesResult {
         (pooled > ALONE * next).then_some(next)
     }
 
+    /// Returns the number of operations in each sample, which is their mean; `None` where each is
+    /// timed alone.
+    pub fn batch(&self) -> Option<u64> {
+        (self.per >= 1.5).then(|| self.per.round() as u64)
+    }
+
+    /// Returns whether the median of figures in instructions or cycles is one of several values by
+    /// chance: start states differ in it, or it [alternates](Self::alternation). The mean is the
+    /// figure then.
+    pub fn is_many_valued(&self) -> bool {
+        let mut medians = self.by_repetition.iter().map(|one| one.p50);
+        let first = medians.next();
+        self.unit.is_ticks()
+            && (medians.any(|median| Some(median) != first) || self.alternation().is_some())
+    }
+
     /// Returns the two values between which samples in instructions or cycles alternate: together
     /// they have nine tenths of the samples, and each has a tenth at least.
     pub fn alternation(&self) -> Option<Alternation> {

@@ -12,7 +12,7 @@ use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
     Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
     SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
-    answer::{Bar, Layout, Pick, Sentence, Stack, Sweep},
+    answer::{Bar, Claim, Finding, Layout, Pick, Ruling, Sentence, Stack, Sweep},
 };
 
 /// Returns a run with one case of each kind.
@@ -136,6 +136,14 @@ fn answering() -> Answering {
         title: vec![sentence("A switch takes {a switch}")],
         also: vec![sentence("at p99 {a switch p99}")],
         next: vec![sentence("compare it with another kernel")],
+        claims: vec![Claim {
+            says: "A switch takes 3 us".into(),
+            findings: vec![Finding {
+                is: Ruling::Confirmed,
+                conditions: vec!["a switch < 5 us".into()],
+                text: "{a switch} here".into(),
+            }],
+        }],
     }
 }
 

@@ -197,6 +197,10 @@ pub struct Run {
     /// The rate of the chip's clock, as 84MHz.
     #[arg(long, value_name = "RATE", requires = "chip", help_heading = OWN)]
     pub clock: Option<String>,
+    /// Measure every build of a chip's image too: cargo's defaults, the smallest code, a kernel in C
+    /// at -O3 and with LTO. A ranking then says under how many it holds.
+    #[arg(long, help_heading = WHAT)]
+    pub builds: bool,
     /// Set a parameter; several values make several cases. Can be repeated.
     #[arg(long, value_name = "NAME=VALUE[,…]", help_heading = WHAT)]
     pub set: Vec<String>,
@@ -390,14 +394,21 @@ pub struct Report {
         conflicts_with_all = ["runs", "format", "output", "store", "full", "evidence", "explain"]
     )]
     pub demo: Option<PathBuf>,
-    /// Show the store over time instead: each case on each machine, with changes and runs outside
-    /// of their bands, and a page for each run, as files for any web server, in the folder of -o
+    /// Show the store over time instead: each case on each machine with its changes of level, and a
+    /// page for each run, as files for any web server, in the folder of -o
     /// [default: chronoscope-history].
     #[arg(
         long,
         conflicts_with_all = ["runs", "demo", "format", "full", "evidence", "explain"]
     )]
     pub history: bool,
+    /// Show what five published reports claimed instead, one claim after the other, beside what the
+    /// newest run of each study in the store found: text, or a page with -o FILE.html.
+    #[arg(
+        long,
+        conflicts_with_all = ["runs", "demo", "history", "format", "full", "evidence", "explain"]
+    )]
+    pub published: bool,
     #[command(flatten)]
     pub filter: Filter,
     /// With --history: show only the newest N runs.

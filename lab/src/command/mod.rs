@@ -21,6 +21,7 @@ mod observe;
 mod on;
 mod place;
 mod plan;
+mod published;
 mod recover;
 mod report;
 mod run;

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{compare, demo, team};
+use super::{compare, demo, published, team};
 use chronoscope_engine::study;
 
 use crate::cli;
@@ -20,6 +20,9 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
     let filter = &arguments.filter;
     if arguments.history {
         return team::write(arguments);
+    }
+    if arguments.published {
+        return published::write(arguments);
     }
     if [&filter.study, &filter.machine, &filter.label].iter().any(|flag| flag.is_some()) {
         bail!("--study, --machine and --label choose runs for --history: add it, or name a run");

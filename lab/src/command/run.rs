@@ -24,7 +24,7 @@ use chronoscope_machine::{
     Machines, serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel,
 };
 use chronoscope_report::{self as report, Screen, format::JSON};
-use chronoscope_run::{Context, Shard, Target};
+use chronoscope_run::{Context, Shard, Target, names::COMPILED, names::EVERY_BUILD};
 use chronoscope_units::{OneLine, words, words::listed};
 
 pub fn execute(arguments: &cli::Run) -> Result<u8> {
@@ -552,6 +552,7 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
         ("tasks", number(arguments.tasks)),
         ("mlock", arguments.mlock.then(|| "yes".to_owned())),
         ("chip", chip.filter(|_| !flashes(arguments))),
+        (COMPILED, arguments.builds.then(|| EVERY_BUILD.to_owned())),
     ];
     let given = flags.into_iter().filter_map(|(name, value)| Some((name, vec![value?])));
     set(given.collect(), &arguments.set)

@@ -9,9 +9,8 @@
 //! and upper limits of percentiles without assuming a distribution, [`resample`] medians, ranks and
 //! random numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
 //! [`predict`] says from the ranks of earlier runs how often the next one is beyond them.
-//! [`alert`] gives the band in which a new run is expected, [`change`] the places where a sequence
-//! of runs changed its level. [`notable`] keeps the largest samples and the misses of a series that
-//! is too long to be kept whole.
+//! [`change`] finds where a sequence of runs changed its level, while it grows. [`notable`] keeps the
+//! largest samples and the misses of a series that is too long to be kept whole.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.

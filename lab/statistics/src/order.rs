@@ -49,6 +49,10 @@ pub enum Basis {
     /// All repetitions of a deterministic target have the same median: both ends are it.
     #[serde(rename = "exact")]
     Exact,
+    /// The repetitions of a deterministic target start from chosen states and differ: they are all
+    /// that there are, and no sample of others, so there is no interval.
+    #[serde(rename = "start states")]
+    States,
     /// There are fewer than [`FEWEST`] repetitions: no interval.
     #[default]
     #[serde(rename = "too few repetitions")]

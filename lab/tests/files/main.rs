@@ -23,6 +23,7 @@ mod hostile_text;
 mod outputs;
 mod page;
 mod postgres;
+mod published;
 mod schema;
 mod security;
 mod short_reads;

@@ -115,7 +115,7 @@ const STATISTICS: House = House {
     floors: &[
         &["tests"],
         &["compare", "notable"],
-        &["alert", "between", "change", "decide", "needed", "sequential", "summary"],
+        &["between", "change", "decide", "needed", "sequential", "summary"],
         &["order", "significance", "slope", "tail"],
         &["bursts"],
         &["gamma", "resample"],

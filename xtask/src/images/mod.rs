@@ -25,6 +25,9 @@ use crate::{
     rust::Toolchain,
 };
 
+/// The environment variable with the C compiler's options, which `ports/c/compile.rs` reads.
+const C_OPTIONS: &str = "CHRONOSCOPE_C_OPTIONS";
+
 pub const USAGE: &str = "images [list | build TARGET VARIANT | build TOOL | install FOLDER [TARGET…]]  \
     writes the index of microcontrollers' images; or: packages, one image, a machine's tool, \
     images in a folder";
@@ -59,41 +62,63 @@ fn plans() -> Result<Vec<Plan>> {
 /// Writes the index of all images, built or not.
 fn write_index(plans: &[Plan]) -> Result<()> {
     let locked = LockedFolder::open(&target()?.join("firmware"))?;
-    let options = options()?;
-    let rows = plans.iter().map(|plan| row(plan, &options));
+    let options = Options::read()?;
+    let rows = plans.iter().map(|plan| row(plan, &options)).collect::<Result<Vec<_>>>()?;
     let tools = tool::all();
     let tools = tools.iter().map(|tool| tool.row(beside(tool)));
     let builder = index::builder(locked.folder())?;
-    let mut index = Index::new(Some(builder), rows.collect(), tools.collect());
+    let mut index = Index::new(Some(builder), rows, tools.collect());
     index.renew(locked.folder(), |_| true)?;
     locked.write(&index)
 }
 
 /// A plan's row of the index. The image of a kernel in C sends its compiler and options itself.
-fn row(plan: &Plan, options: &str) -> ImageRow {
-    let build = (plan.language == Language::Rust).then(|| options.to_owned());
-    ImageRow { build, ..plan.row.clone() }
+fn row(plan: &Plan, options: &Options) -> Result<ImageRow> {
+    let build =
+        (plan.language == Language::Rust).then(|| options.words(plan.profile)).transpose()?;
+    Ok(ImageRow { build, ..plan.row.clone() })
 }
 
-/// The compiler of the images, and the options of their profiles, which all inherit from `release`.
-///
-/// # Errors
-/// There is no toolchain, or the workspace's manifest cannot be read.
-fn options() -> Result<String> {
-    let compiler = Toolchain::find()?.version().context("rustc prints no version")?;
-    let text = repository::read(&root().join("ports/firmware/Cargo.toml"))?;
-    let manifest: toml::Table = text.parse()?;
-    let release = manifest.get("profile").and_then(|profiles| profiles.get("release"));
-    let release = release.and_then(toml::Value::as_table).context("there is no profile release")?;
-    let option = |name: &str| match release.get(name) {
-        Some(toml::Value::String(text)) => Ok(text.clone()),
-        Some(value) => Ok(value.to_string()),
-        None => bail!("the profile release has no {name}"),
-    };
-    let checks = [option("debug-assertions")?, option("overflow-checks")?];
-    let checks = if checks.iter().any(|check| check == "true") { "checks" } else { "no checks" };
-    let (level, lto, units) = (option("opt-level")?, option("lto")?, option("codegen-units")?);
-    Ok(format!("{compiler}, -O{level}, {lto} lto of {units} unit, {checks}"))
+/// The compiler of the images, and the options of their profiles.
+struct Options {
+    compiler: String,
+    profiles: toml::Table,
+}
+
+impl Options {
+    /// # Errors
+    /// There is no toolchain, or the workspace's manifest cannot be read.
+    fn read() -> Result<Self> {
+        let compiler = Toolchain::find()?.version().context("rustc prints no version")?;
+        let text = repository::read(&root().join("ports/firmware/Cargo.toml"))?;
+        let manifest: toml::Table = text.parse()?;
+        let profiles = manifest.get("profile").and_then(toml::Value::as_table);
+        let profiles = profiles.context("there are no profiles")?.clone();
+        Ok(Self { compiler, profiles })
+    }
+
+    /// The compiler and the options of a profile in words. A profile has its own options, and the
+    /// others of `release`.
+    ///
+    /// # Errors
+    /// Neither profile has an option.
+    fn words(&self, profile: &str) -> Result<String> {
+        let option = |name: &str| {
+            let find = |profile: &str| self.profiles.get(profile)?.get(name);
+            match find(profile).or_else(|| find("release")) {
+                Some(toml::Value::String(text)) => Ok(text.clone()),
+                Some(toml::Value::Boolean(false)) if name == "lto" => Ok("no".to_owned()),
+                Some(value) => Ok(value.to_string()),
+                None => bail!("the profile release has no {name}"),
+            }
+        };
+        let checks = [option("debug-assertions")?, option("overflow-checks")?];
+        let checks =
+            if checks.iter().any(|check| check == "true") { "checks" } else { "no checks" };
+        let (level, lto, units) = (option("opt-level")?, option("lto")?, option("codegen-units")?);
+        let several = if units == "1" { "" } else { "s" };
+        Ok(format!("{}, -O{level}, {lto} lto of {units} unit{several}, {checks}", self.compiler))
+    }
 }
 
 /// The path of a tool's file relative to the index in the build folder.
@@ -179,6 +204,7 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     };
     let mut image = cargo(&plan.package)?;
     image.args(plan.only.iter().flat_map(|program| ["--bin", program]));
+    image.envs(plan.c_options.map(|options| (C_OPTIONS, options)));
     if !plan.features.is_empty() {
         image.args(["--features", &plan.features.join(",")]);
     }
@@ -203,11 +229,14 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
         bail!("there is no image of {unknown}");
     }
     let target = target()?;
-    let options = options()?;
+    let options = Options::read()?;
     let locked = LockedFolder::open(folder)?;
     let mut index = Index::new(None, Vec::new(), Vec::new());
     let mut machines = BTreeSet::new();
-    let is_wanted = |plan: &&Plan| targets.is_empty() || targets.contains(&&*plan.row.target);
+    // Builds with other options are for comparing compilers, in a checkout.
+    let is_wanted = |plan: &&Plan| {
+        !plan.is_another_build && (targets.is_empty() || targets.contains(&&*plan.row.target))
+    };
     for plan in plans.iter().filter(is_wanted) {
         compile(plan, &target)?;
         copy(&target.join("firmware").join(&plan.row.path), &folder.join(&plan.row.path))?;
@@ -215,7 +244,7 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
             let name = licence.file_name().context("a licence is a file")?;
             copy(licence, &folder.join("licences").join(name))?;
         }
-        index.images.push(row(plan, &options));
+        index.images.push(row(plan, &options)?);
         machines.extend(plan.row.target.rsplit_once('@').map(|(_, machine)| machine));
     }
     for tool in tool::needed_by(&machines) {

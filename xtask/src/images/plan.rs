@@ -11,7 +11,7 @@ use super::{
 };
 
 /// One image, and cargo's options for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     pub row: ImageRow,
     pub package: String,
@@ -26,7 +26,30 @@ pub struct Plan {
     pub licence: Option<PathBuf>,
     /// The build folder, relative to the repository's: images with other features have their own.
     pub folder: String,
+    /// The options of the C compiler in place of its own, for a kernel in C.
+    pub c_options: Option<&'static str>,
+    /// The plan is one of [`BUILDS`].
+    pub is_another_build: bool,
 }
+
+/// A build of a port's plain image with other options than those that users compile with for speed.
+struct Build {
+    /// The name as a variant of the image, and as a value of the lab's parameter `build`.
+    name: &'static str,
+    profile: &'static str,
+    /// The options of the C compiler, for a kernel in C.
+    c_options: &'static str,
+    /// The build differs for a kernel in C alone.
+    is_of_c: bool,
+}
+
+/// The builds beside the plain one, which is -O3 with fat LTO in Rust and -O2 in C.
+const BUILDS: [Build; 4] = [
+    Build { name: "cargo", profile: "defaults", c_options: "-O2", is_of_c: false },
+    Build { name: "size", profile: "small", c_options: "-Os", is_of_c: false },
+    Build { name: "c-o3", profile: "release", c_options: "-O3", is_of_c: true },
+    Build { name: "c-lto", profile: "release", c_options: "-O3 -flto", is_of_c: true },
+];
 
 /// Variants of a port's image that are built with a feature of the same name, if the port has it.
 /// The cargo profile keeps the files of one variant when another is built.
@@ -52,6 +75,7 @@ pub fn all(firmware: &Path) -> Result<Vec<Plan>> {
             for machine in table.machines(chip).filter(is_run) {
                 let place = Place { kernel: &name, folder: &folder, port: &port, chip, machine };
                 plans.extend(place.variants());
+                plans.extend(place.builds());
                 for (name, further) in &port.metadata().kernels {
                     plans.extend(place.further(name, further));
                 }
@@ -101,6 +125,25 @@ impl Place<'_> {
         })
     }
 
+    /// The [`BUILDS`] of the plain image, each in a build folder of its name.
+    fn builds(&self) -> Vec<Plan> {
+        let Some(plain) = self.variants().next() else { return Vec::new() };
+        let is_c = plain.language == Language::C;
+        let builds = BUILDS.iter().filter(|build| is_c || !build.is_of_c).map(|build| {
+            let Build { name, profile, c_options, .. } = *build;
+            let mut plan = plain.clone();
+            plan.row.variant = name.to_owned();
+            plan.profile = profile;
+            plan.row.path = plain.row.path.replace("/release/", &format!("/{profile}/"));
+            plan.row.path = format!("build-{name}/firmware/{}", plan.row.path);
+            plan.folder = format!("firmware/build-{name}");
+            plan.c_options = is_c.then_some(c_options);
+            plan.is_another_build = true;
+            plan
+        });
+        builds.collect()
+    }
+
     /// The images of a kernel that differs in features. They have a build folder of its name.
     fn further(&self, kernel: &str, further: &Further) -> Vec<Plan> {
         if !has(&further.only, self.machine) {
@@ -108,12 +151,16 @@ impl Place<'_> {
         }
         let known =
             |plan: &Plan| plan.row.variant == "plain" || has(&further.variants, &plan.row.variant);
-        let mut plans: Vec<Plan> = self.variants().filter(known).collect();
+        let builds = self.builds();
+        let mut plans: Vec<Plan> = self.variants().filter(known).chain(builds).collect();
         for plan in &mut plans {
             plan.row.target = format!("{kernel}@{}", self.machine);
             plan.row.kernel = kernel.to_owned();
             plan.row.path = format!("{kernel}/firmware/{}", plan.row.path);
-            plan.folder = format!("firmware/{kernel}");
+            plan.folder = match plan.folder.as_str() {
+                "" => format!("firmware/{kernel}"),
+                inner => format!("firmware/{kernel}/{inner}"),
+            };
             plan.features.splice(0..0, further.features.iter().cloned());
         }
         plans
@@ -184,6 +231,8 @@ impl Place<'_> {
             language: *language,
             licence: licence.as_ref().map(|name| self.folder.join(name)),
             folder: String::new(),
+            c_options: None,
+            is_another_build: false,
         }
     }
 }
@@ -203,7 +252,7 @@ mod tests {
         let of = |kernel: &str| plans.iter().filter(|plan| plan.row.kernel == kernel).collect();
         let basepri: Vec<&Plan> = of("tandem-basepri");
         let variants: Vec<&str> = basepri.iter().map(|plan| &*plan.row.variant).collect();
-        assert_eq!(variants, ["plain", "traced"]);
+        assert_eq!(variants, ["plain", "traced", "cargo", "size"]);
         for plan in basepri {
             assert_eq!(plan.row.target, "tandem-basepri@cortex-m4");
             assert!(plan.row.path.starts_with("tandem-basepri/firmware/"), "{}", plan.row.path);
@@ -211,7 +260,11 @@ mod tests {
             assert!(plan.licence.is_none());
         }
         let checked: Vec<&Plan> = of("freertos-checked");
-        assert_eq!(checked.len(), 1);
+        let builds: Vec<_> =
+            checked.iter().map(|plan| (&*plan.row.variant, plan.c_options)).collect();
+        let of_c = [("c-o3", Some("-O3")), ("c-lto", Some("-O3 -flto"))];
+        let all = [("plain", None), ("cargo", Some("-O2")), ("size", Some("-Os"))];
+        assert_eq!(builds, [&all[..], &of_c].concat());
         assert!(checked[0].licence.is_some() && checked[0].language == Language::C);
     }
 }

@@ -13,7 +13,9 @@ use chronoscope_suite::{
 
 pub use self::{analyser::Analyser, vary::Vary};
 use chronoscope_machine::{BREAK, Description, Machines, Request, SOAK};
-use chronoscope_run::{Label, Limit, Published, Target, compared::StatisticChoice};
+use chronoscope_run::{
+    Label, Limit, Published, Target, compared::StatisticChoice, names::COMPILED, names::EVERY_BUILD,
+};
 use chronoscope_units::{words::hint, words::nearest};
 
 /// The values to run, by parameter; each value of a list makes a case.
@@ -241,7 +243,9 @@ pub fn expand(
 ) -> Result<Vec<Case>> {
     let machine = machines.describe(target)?;
     let table = parameters_on(&machine, spec, target);
-    let settings = &with_fallbacks(&machine, settings, plan);
+    let settings = with_fallbacks(&machine, settings, plan);
+    let (settings, of_every_build) = with_every_build(&table, settings);
+    let settings = &settings;
     for (name, values) in settings {
         let Some((parameter, _)) = table.iter().find(|(parameter, _)| parameter.name == name)
         else {
@@ -280,10 +284,29 @@ pub fn expand(
     }
     let make = |parameters| {
         let case = make(spec, target, settings, plan, parameters)?;
-        machine.check(&case.request())?;
-        Ok(case)
+        match machine.check(&case.request()) {
+            // An experiment with images of its own has one build.
+            Err(_) if of_every_build && case.parameter(COMPILED).is_some() => Ok(None),
+            checked => checked.map(|()| Some(case)),
+        }
     };
-    combinations.into_iter().map(make).collect()
+    combinations.into_iter().map(make).filter_map(Result::transpose).collect()
+}
+
+/// The settings with all builds of the target's image where every one is asked for, and whether it
+/// is.
+fn with_every_build(
+    table: &[(&'static Parameter, String)],
+    mut settings: Settings,
+) -> (Settings, bool) {
+    let Some(asked) = settings.get_mut(COMPILED).filter(|asked| *asked == &[EVERY_BUILD]) else {
+        return (settings, false);
+    };
+    let known = table.iter().find(|(parameter, _)| parameter.name == COMPILED);
+    if let Some((Parameter { values: Values::Extra(words), .. }, _)) = known {
+        *asked = words.iter().map(|word| (*word).to_owned()).collect();
+    }
+    (settings, true)
 }
 
 /// The settings, and the values in the place of defaults that this account may not have. A case with

@@ -133,7 +133,8 @@ impl Overrides {
     /// Checks that at least one case has each parameter. Cases that lack a parameter ignore it.
     fn check(&self, cases: &[&Case]) -> Result<()> {
         let known = |name: &str| {
-            cases.iter().any(|case| case.parameter(name).is_some() || case.may_have(name))
+            let has = |case: &&Case| case.parameter(name).is_some() || case.may_have(name);
+            cases.iter().any(|case| has(case) || case.asked.iter().any(|asked| asked == name))
         };
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
             let has = |spec: &&&Spec| spec.parameters.iter().any(|known| known.name == name);

@@ -3,6 +3,7 @@
 //!
 //! `docs/machines/qemu.md` gives the reasons for the machine's settings.
 
+mod builds;
 pub(super) mod chip;
 pub(crate) mod modelled;
 mod operations;
@@ -33,7 +34,7 @@ use super::{
 use chip::quoted;
 use chronoscope_child::{self as child, Folder, Limit};
 use chronoscope_chips::{Chip, Part};
-use chronoscope_run::{Target, names::CAPTURE};
+use chronoscope_run::{Target, names::CAPTURE, names::COMPILED};
 use modelled::Modelled;
 
 /// The parameter that records kernel events; only kernels with a traced image have it.
@@ -52,8 +53,17 @@ static TRACE: Parameter = Parameter {
 fn split(request: &Request) -> Result<(Variant, Request)> {
     let asks = |parameter: &Parameter| request.has(parameter.name, "yes");
     let (asks_for_processes, rest) = processes::split(request)?;
-    let rest = rest.without(TRACE.name).without(PINS.name);
+    let rest = rest.without(TRACE.name).without(PINS.name).without(COMPILED);
     let is_modelled = request.get(modelled::CHIP.name).is_some_and(|chip| !chip.is_empty());
+    if let Some(built) = builds::asked(request) {
+        if asks(&TRACE) || asks(&PINS) || asks_for_processes {
+            bail!("`build=` is of the plain image: leave out trace=, pins= and processes");
+        }
+        if of_the_lab(request).is_some() {
+            bail!("`{}` measures images of its own: leave out build=", request.experiment());
+        }
+        return Ok((built, rest));
+    }
     let variant = match (asks(&TRACE), asks(&PINS), asks_for_processes) {
         (true, true, _) => {
             bail!("`trace=yes` and `pins=yes` are two images here: ask for one of them")
@@ -153,10 +163,10 @@ impl<'m> Source<'m> {
         }
     }
 
-    fn provenance(&self) -> Provenance {
+    fn provenance(&self, variant: Variant) -> Provenance {
         match self {
             Self::Listed(image) => Provenance {
-                identity: image.build().into_iter().collect(),
+                identity: image.build(variant).into_iter().collect(),
                 ..Provenance::default()
             },
             Self::Given(given) => given.provenance(),
@@ -194,6 +204,7 @@ impl Family for Chips {
             .filter(|(variant, _)| image.has(*variant))
             .map(|(_, parameter)| parameter)
             .chain(model)
+            .chain(builds::parameter(&image))
             .map(|parameter| (parameter, parameter.default.to_owned()));
         let (emulated, parts) = (chip.clone(), images.table().parts.clone());
         Ok(Some(Description {
@@ -246,7 +257,7 @@ impl Machine for Qemu<'_> {
         if (variant == Variant::Pins || modelled.is_some()) && program.is_none() {
             plugin(self.images)?;
         }
-        let mut provenance = self.image.provenance();
+        let mut provenance = self.image.provenance(variant);
         let is_timed = program.is_none_or(|program| program.chip == ByChip::Timed);
         if let Some(modelled) = modelled.filter(|_| is_timed) {
             provenance.identity.extend([modelled.identity()]);

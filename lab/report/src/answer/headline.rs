@@ -9,7 +9,7 @@ use chronoscope_suite::spec::{Better, Decides, Reading};
 use super::{
     ranking::{self, is_best},
     reading,
-    rule::{kernel, kinds, label, machine, proper},
+    rule::{self, kernel, kinds, label, machine, proper},
     span::{Span, multiple},
 };
 
@@ -39,7 +39,7 @@ impl Entry<'_> {
 pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let reading = reading::find(experiment)?;
     let (figure, _) = reading::figures(reading);
-    let proven = run.cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+    let proven = rule::usual_builds(run).filter(|case| case.experiment == experiment);
     let entry = |case| {
         // A case with few samples has no median.
         let usual = reading::span(case, figure);

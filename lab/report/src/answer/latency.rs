@@ -37,7 +37,7 @@ impl<'a> Latency<'a> {
         Self {
             group: pick.group.to_string(),
             contrast: pick.contrast,
-            ..Self::new(row_name(pick, series), case, series)
+            ..Self::new(row_name(pick, case, series), case, series)
         }
     }
 
@@ -47,12 +47,14 @@ impl<'a> Latency<'a> {
     }
 
     /// The values that are drawn: median, p99 and worst, as far as there are any. Means of a batch
-    /// have no tail.
+    /// have no tail. A median that is one of several values by chance is the mean.
     pub fn values(&self) -> [Option<f64>; 3] {
         let summary = &self.series.summary;
-        match span::batch(self.series) {
-            Some(_) => [summary.p50, None, None],
-            None => [summary.p50, summary.p99, summary.max],
+        let is_average = span::is_average(self.case, self.series);
+        let typical = if is_average { summary.mean } else { summary.p50 };
+        match self.series.batch() {
+            Some(_) => [typical, None, None],
+            None => [typical, summary.p99, summary.max],
         }
     }
 
@@ -67,10 +69,13 @@ impl<'a> Latency<'a> {
     }
 }
 
-/// The name of a rule's row, which says where its samples are means.
-fn row_name(pick: &Pick, series: &SeriesResult) -> String {
-    match span::batch(series) {
+/// The name of a rule's row, which says where its samples are means, or its median one.
+fn row_name(pick: &Pick, case: &CaseResult, series: &SeriesResult) -> String {
+    match series.batch() {
         Some(count) => format!("{}, mean of {count}", pick.name),
+        None if span::is_average(case, series) => {
+            format!("{}, mean", pick.name)
+        }
         None => pick.name.to_string(),
     }
 }
@@ -102,7 +107,9 @@ fn each(run: &Run) -> Vec<Latency<'_>> {
             let is_named = !is_alone || label.len() + target.len() == 0;
             let words = [if is_named { &*series.name } else { "" }, &*label, target];
             let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            let mean = span::batch(series).map(|count| format!(" (mean of {count})"));
+            let is_average = span::is_average(case, series);
+            let mean = series.batch().map(|count| format!(" (mean of {count})"));
+            let mean = mean.or_else(|| is_average.then(|| " (mean)".to_owned()));
             let name = words.join(" ") + &mean.unwrap_or_default();
             Latency { group: case.experiment.to_string(), ..Latency::new(name, case, series) }
         })

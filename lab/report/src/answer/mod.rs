@@ -3,6 +3,8 @@
 //! words and the thresholds.
 
 pub mod arrivals;
+pub mod builds;
+pub mod claims;
 pub mod compared;
 pub mod elsewhere;
 pub mod explain;
@@ -139,13 +141,39 @@ impl<'a> Answer<'a> {
         Self {
             context: context(run, &rules),
             title,
-            trust: Trust::from_run(run),
-            also: [cause_of_worst(run), like_for_like(&rules, &body), ruled.all(&rules.also)]
-                .concat(),
+            trust: trust(run, &body),
+            also: [
+                cause_of_worst(run),
+                like_for_like(&rules, &body),
+                under_builds(run, &rules, &body),
+                ruled.all(&rules.also),
+            ]
+            .concat(),
             body,
             problems,
             next,
         }
+    }
+}
+
+/// The trust in a run. A ranking without limits says in their place how far it holds under other
+/// builds of the kernels.
+fn trust(run: &Run, body: &Body<'_>) -> Trust {
+    let mut found = Trust::from_run(run);
+    if let Body::Ranking(ranking) = body
+        && let Some(builds) = builds::of_ranking(run, ranking)
+    {
+        found.rest.retain(|sentence| !sentence.starts_with(trust::NO_LIMITS));
+        found.rest.push(builds);
+    }
+    found
+}
+
+/// The figures of a published report under other builds of the kernels.
+fn under_builds(run: &Run, rules: &Answering, body: &Body<'_>) -> Vec<String> {
+    match body {
+        Body::List(_) if rules.layout == Layout::Published => builds::of_published(run, rules),
+        _ => Vec::new(),
     }
 }
 
@@ -279,17 +307,10 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
 /// title names: a study without a subject puts no kernel first by itself. `None` without a timing that
 /// is won.
 fn of_leaders(ranking: &Ranking) -> Option<String> {
-    let kernels = || ranking.columns.iter().filter(|column| !column.floor);
     let of_kind = |kind: &&str| {
-        let mut all: Vec<(Wins, &str)> = kernels()
-            .filter(|column| column.kind == **kind)
-            .filter_map(|column| Some((ranking.wins(&column.kernel, Some(kind))?, &*column.kernel)))
-            .collect();
-        all.sort_by_key(|(wins, _)| std::cmp::Reverse(wins.won));
-        let (first, name) = *all.first()?;
-        let is_tie = all.get(1).is_some_and(|(second, _)| second.won == first.won);
-        let words = format!("{} in {} of {}", rule::proper(name), first.won, first.rows);
-        (first.won > 0 && !is_tie).then(|| format!("of {} {words}", rule::kinds(kind)))
+        let name = leader(ranking, kind)?;
+        let Wins { won, rows } = ranking.wins(name, Some(kind))?;
+        Some(format!("of {} {} in {won} of {rows}", rule::kinds(kind), rule::proper(name)))
     };
     let kinds: Vec<String> =
         ["thread", "process", "coroutine"].iter().filter_map(of_kind).collect();
@@ -300,6 +321,19 @@ fn of_leaders(ranking: &Ranking) -> Option<String> {
         ranking.cheapest().map(|(kernel, cost)| format!("; {cost} is {}'s", rule::proper(kernel)));
     let title = format!("{} {}", reading::capital(ranking.winner()), kinds.join(", "));
     Some(title + &cheapest.unwrap_or_default())
+}
+
+/// The kernel that wins most timings among tasks of a kind; `None` without one, or where two win as
+/// many.
+fn leader<'a>(ranking: &'a Ranking, kind: &str) -> Option<&'a str> {
+    let kernels = ranking.columns.iter().filter(|column| !column.floor && column.kind == kind);
+    let mut all: Vec<(usize, &str)> = kernels
+        .filter_map(|column| Some((ranking.wins(&column.kernel, Some(kind))?.won, &*column.kernel)))
+        .collect();
+    all.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
+    let (first, name) = *all.first()?;
+    let is_tie = all.get(1).is_some_and(|(second, _)| *second == first);
+    (first > 0 && !is_tie).then_some(name)
 }
 
 /// How often the study's kernel wins among tasks of one kind, where kernels offer different kinds.

@@ -8,7 +8,7 @@ use chronoscope_run::{Answering, CaseResult, Domain, Run, answer::Pick, names::C
 use chronoscope_suite::spec::{Decides, Figure, MEDIAN};
 
 use super::{
-    reading,
+    builds, reading,
     rule::{self, kernel, machine},
     span::{self, Span},
 };
@@ -53,7 +53,7 @@ pub struct Row {
     /// A cell for each column.
     pub cells: Vec<Option<Cell>>,
     /// The cells belong to kinds of task, which are ranked apart.
-    by_kind: bool,
+    pub by_kind: bool,
 }
 
 /// The figures of a kernel in an operation.
@@ -66,6 +66,8 @@ pub struct Cell {
     pub beside: Option<f64>,
     /// The bounds of a model between which every sample is; `None` for other figures.
     pub bounds: Option<(f64, f64)>,
+    /// The figure that ranks, under each build; `None` where only one is known.
+    pub builds: Option<builds::Figures>,
 }
 
 /// The place of a cell among those that it is compared with.
@@ -137,6 +139,30 @@ impl Row {
             () if rivals.iter().any(|(_, most)| *most < low) => Place::Behind,
             () => Place::Open,
         }
+    }
+}
+
+impl Row {
+    /// The place of a column's cell under each build, and the ratio of the next to it; `None` without a
+    /// rival, or where one has no figures of other builds.
+    pub fn under_builds(
+        &self,
+        columns: &[Column],
+        own: usize,
+    ) -> Option<[(Place, f64); builds::BUILDS.len()]> {
+        let of = self.cells[own]?.builds?;
+        let rivals: Option<Vec<builds::Figures>> =
+            self.rivals(columns, own).map(|cell| cell.builds).collect();
+        let rivals = rivals.filter(|rivals| !rivals.is_empty())?;
+        Some(std::array::from_fn(|build| {
+            let next = rivals.iter().map(|rival| rival[build]).fold(f64::INFINITY, f64::min);
+            let place = match (is_best(of[build], next), is_best(next, of[build])) {
+                (true, false) => Place::Best,
+                (true, true) => Place::Equal,
+                (false, _) => Place::Behind,
+            };
+            (place, next / of[build])
+        }))
     }
 }
 
@@ -269,8 +295,8 @@ impl Ranking {
 }
 
 /// A row that is asked for: its cases, and the figures of a cell.
-struct Asked {
-    pick: Pick,
+pub(super) struct Asked {
+    pub(super) pick: Pick,
     /// The figure that ranks, and the one beside it.
     figures: (Figure, Option<Figure>),
     /// The pick names the figure that ranks.
@@ -280,7 +306,7 @@ struct Asked {
 
 impl Asked {
     /// A row of the rules. The experiment's reading decides what the rules leave open.
-    fn for_pick(pick: &Pick) -> Self {
+    pub(super) fn for_pick(pick: &Pick) -> Self {
         let reading = reading::find(&pick.experiment).unwrap_or(&MEDIAN);
         let is_named = !pick.statistic.is_empty() || !pick.series.is_empty();
         let decides = if is_named { Decides::Typical } else { reading.decides };
@@ -288,7 +314,7 @@ impl Asked {
     }
 
     /// The figures of a case.
-    fn cell(&self, case: &CaseResult) -> Option<(Span, Option<Span>)> {
+    pub(super) fn cell(&self, case: &CaseResult) -> Option<(Span, Option<Span>)> {
         if self.is_named {
             let named = &*self.pick.statistic;
             let beside = match named {
@@ -334,7 +360,9 @@ impl Cells {
             let beside = beside.as_ref().map(Span::number);
             // Beside a model's estimate stands the longest time that is possible.
             let beside = bounds.map(|(_, most)| most).or(beside);
-            let cell = Cell { value: span.number(), beside, bounds };
+            let value = span.number();
+            let builds = builds::figures(run, &asked, case, value);
+            let cell = Cell { value, beside, bounds, builds };
             let kernel = kernel(case).to_owned();
             if !values.iter().any(|(own, of, _)| (own, of) == (&kernel, &kind)) {
                 values.push((kernel, kind, cell));
@@ -397,7 +425,7 @@ fn columns(cells: &[Cells], rules: &Answering) -> Vec<Column> {
 /// The rows of a run without rules: one for each figure of each experiment, with each label without
 /// the kind of task, that two kernels of one machine ran. `None` if there are two machines.
 fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
-    let proven = || run.cases.iter().filter(|case| case.is_proven());
+    let proven = || rule::usual_builds(run);
     let first = machine(proven().next()?);
     if rules.machine.is_empty() && proven().any(|case| machine(case) != first) {
         return None;
@@ -532,7 +560,10 @@ mod tests {
         let row = &ranking.rows[0];
         assert_eq!(row.decides, Decides::Worst);
         assert_eq!(row.place(&ranking.columns, 1), Place::Best, "{:?}", row.cells);
-        assert_eq!(row.cells[0], Some(Cell { value: 900.0, beside: Some(20.0), bounds: None }));
+        assert_eq!(
+            row.cells[0],
+            Some(Cell { value: 900.0, beside: Some(20.0), bounds: None, builds: None })
+        );
     }
 
     #[test]

@@ -6,8 +6,8 @@ use chronoscope_suite::{
 };
 
 use super::{
-    list,
-    span::{Span, batch},
+    list, rule,
+    span::{Span, is_average},
 };
 use chronoscope_run::{CaseResult, Run, SeriesResult, Statistic, names::OBSERVE, names::WATCH};
 
@@ -80,12 +80,26 @@ pub fn figures(reading: &Reading) -> (Figure, Option<Figure>) {
     }
 }
 
-/// The span of a figure in a case.
+/// The statistic in the place of a median that is one of several values by chance.
+pub const AVERAGE: &str = "mean";
+
+/// The figure, or the mean in the place of a median of a deterministic target that has several.
+fn settled(case: &CaseResult, figure: Figure) -> Figure {
+    let has_several = series_of(case, figure).is_some_and(|series| is_average(case, series));
+    match figure {
+        Figure::First("p50") if has_several => Figure::First(AVERAGE),
+        Figure::Last("p50") if has_several => Figure::Last(AVERAGE),
+        Figure::Of(series, "p50") if has_several => Figure::Of(series, AVERAGE),
+        other => other,
+    }
+}
+
+/// The span of a figure in a case. A median that is one of several values by chance is the mean.
 pub fn span(case: &CaseResult, figure: Figure) -> Option<Span> {
     let series = series_of(case, figure);
-    match figure {
+    match settled(case, figure) {
         Figure::First(statistic) | Figure::Last(statistic)
-            if TAIL.contains(&statistic) && series.is_some_and(|one| batch(one).is_some()) =>
+            if TAIL.contains(&statistic) && series.is_some_and(|one| one.batch().is_some()) =>
         {
             None
         }
@@ -149,11 +163,27 @@ fn fill(
             _ => {
                 let figure = placeholder(name);
                 text.push_str(&over_cases(cases, experiment, reading, figure)?.words());
+                if let Some(end) = after.strip_prefix(MEDIAN_WORDS)
+                    && has_average(cases, experiment, figure)
+                {
+                    text.push_str(" on average");
+                    rest = end;
+                    continue;
+                }
             }
         }
         rest = after;
     }
     Some(text + rest)
+}
+
+/// The words of a sentence after its median.
+const MEDIAN_WORDS: &str = " at the median";
+
+/// Returns whether a figure of an experiment's cases is a mean in the place of a median.
+fn has_average(cases: &[CaseResult], experiment: &str, figure: Figure) -> bool {
+    let mut proven = cases.iter().filter(|case| case.experiment == experiment && case.is_proven());
+    proven.any(|case| rule::usual(case).nth(1).is_none() && settled(case, figure) != figure)
 }
 
 /// The name of the first measured series of an experiment's cases with evidence.

@@ -5,7 +5,7 @@ use chronoscope_suite::{Parameter, Values, experiments, spec::Better, spec::Figu
 use super::{reading, span::Span};
 use chronoscope_run::{
     Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
-    answer::Pick, answer::Sentence, names::CHIP, names::WATCH,
+    answer::Pick, answer::Sentence, names::CHIP, names::COMPILED, names::WATCH,
 };
 use chronoscope_units::OneLine;
 
@@ -47,13 +47,25 @@ pub fn label(run: &Run, case: &CaseResult) -> Label {
     case.label.filtered(|part| alone || !others().all(|other| other.label.has(part)))
 }
 
-/// The cases with evidence that a pick selects. Time by a model of a chip is for a pick that names the
-/// chip, unless there is nothing else.
+/// The cases with evidence that a pick selects. Time by a model of a chip, and figures of another
+/// build, are for a pick that names the chip or the build, unless there is nothing else.
 pub fn cases<'a>(pick: &Pick, run: &'a Run) -> impl Iterator<Item = &'a CaseResult> {
-    let is_modelled = |case: &CaseResult| case.parameters.contains_key(CHIP);
     let found = || run.cases.iter().filter(|case| selects(pick, case));
-    let leaves_out = !pick.when.contains_key(CHIP) && !found().all(is_modelled);
-    found().filter(move |case| !(leaves_out && is_modelled(case)))
+    let leaves_out = [CHIP, COMPILED].map(|name| {
+        let has = |case: &CaseResult| case.parameters.contains_key(name);
+        (name, !pick.when.contains_key(name) && !found().all(has))
+    });
+    found().filter(move |case| {
+        !leaves_out.iter().any(|(name, leaves)| *leaves && case.parameters.contains_key(*name))
+    })
+}
+
+/// The cases with evidence; of several builds, the usual one's.
+pub fn usual_builds(run: &Run) -> impl Iterator<Item = &CaseResult> {
+    let proven = || run.cases.iter().filter(|case| case.is_proven());
+    let is_usual = |case: &&CaseResult| !case.parameters.contains_key(COMPILED);
+    let has_usual = proven().any(|case| is_usual(&case));
+    proven().filter(move |case| !has_usual || is_usual(case))
 }
 
 /// Returns whether a case has evidence, and what the pick asks for.

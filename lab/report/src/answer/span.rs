@@ -113,7 +113,7 @@ impl Span {
 }
 
 /// A range with its unit: `20–48 µs`, `16 ns to 3.4 µs`.
-fn between(low: f64, high: f64, of: &str) -> String {
+pub fn between(low: f64, high: f64, of: &str) -> String {
     let ((low_unit, low_size), (unit, size)) = (units::scale(low, of), units::scale(high, of));
     if low_unit == unit || low == 0.0 {
         let unit = if unit.is_empty() { String::new() } else { format!("{TIE}{unit}") };
@@ -124,10 +124,10 @@ fn between(low: f64, high: f64, of: &str) -> String {
     }
 }
 
-/// The number of operations in each sample of a series, which is their mean; `None` where each is
-/// timed alone.
-pub fn batch(series: &SeriesResult) -> Option<u64> {
-    (series.per >= 1.5).then(|| series.per.round() as u64)
+/// Returns whether the median of a series is one of several values by chance, so that its mean stands
+/// in its place: on a deterministic target, start states or samples differ in a few values.
+pub fn is_average(case: &CaseResult, series: &SeriesResult) -> bool {
+    case.is_deterministic() && series.is_many_valued()
 }
 
 /// Returns whether the interval of a series' median is within a tenth of the median. Without an

@@ -17,6 +17,9 @@ const MOST: f64 = 0.9;
 /// The fewest repetitions that can be trusted by themselves.
 const FEWEST: usize = 5;
 
+/// The first words of the sentence where nothing was judged.
+pub const NO_LIMITS: &str = "No limits were set";
+
 /// A verdict on the figures of one kind of clock.
 pub struct Verdict {
     /// Nothing speaks against the figures.
@@ -230,7 +233,7 @@ fn judged(run: &Run) -> Option<String> {
         && clocks.peek().is_some()
         && clocks.all(|clock| clock.domain == Domain::Modelled);
     let unit = if is_modelled { " in µs" } else { "" };
-    let nothing = || is_measured.then(|| format!("No limits were set{unit}: nothing is judged."));
+    let nothing = || is_measured.then(|| format!("{NO_LIMITS}{unit}: nothing is judged."));
     on_limits(run).or(deadline).or_else(nothing)
 }
 

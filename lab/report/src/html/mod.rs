@@ -10,6 +10,7 @@
 mod answer;
 mod case_figures;
 mod cases;
+pub mod claims;
 mod compared;
 pub mod comparison;
 mod cycles;

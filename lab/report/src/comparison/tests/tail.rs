@@ -32,6 +32,23 @@ fn guest(p50: f64, p99: f64, max: f64) -> CaseResult {
     case(A, 1.0, &changes)
 }
 
+/// The longest of a batch is hidden in its mean, so the tail of means says nothing of the samples'.
+#[test]
+fn means_of_batches_are_judged_by_their_median_alone() {
+    let of_batches = |mut case: CaseResult| {
+        case.series[0].per = 64.0;
+        case
+    };
+    let (a, b) = (guest(100.0, 200.0, 300.0), guest(100.0, 400.0, 900.0));
+    let names = |found: Comparison| -> Vec<&str> {
+        found.lines[0].statistics.iter().map(|one| one.statistic).collect()
+    };
+    assert_eq!(names(compared(&a, &b, &[])), ["p50", "p99", "max"]);
+    let (a, b) = (of_batches(a), of_batches(b));
+    assert_eq!(names(compared(&a, &b, &[])), ["p50"]);
+    assert_eq!(names(compared(&a, &b, &["p99"])), ["p99"]);
+}
+
 #[test]
 fn a_case_with_a_better_tail_and_a_worse_median_is_mixed() {
     let (full, rt) = (guest(3843.0, 204_159.0, 242_545.0), guest(4419.0, 4_815.0, 4_850.0));
