@@ -37,5 +37,6 @@ pub fn table(plan: &Plan, columns: Option<usize>) -> String {
     let all: f64 = rows().map(seconds).sum();
     let count = plan.cases.len() + plan.peers.len();
     let table = fold(&table.render_within(columns, &["key", "repetitions", "s"]), columns);
-    table + &format!("{count} cases, {} s expected, one after the other\n", digits(all))
+    let several = if count == 1 { "" } else { "s" };
+    table + &format!("{count} case{several}, {} s expected, one after the other\n", digits(all))
 }

@@ -54,6 +54,8 @@ fn what_has_one_build_is_measured_in_it_alone() {
     complains(&["--set", "build=c-o3"], "build");
     complains(&["--set", "build=size", "--set", "trace=yes"], "`build=` is of the plain image");
     complains(&["--builds", "--set", "build=size"], "`build` is set twice");
+    let host = ["run", "switch", "-q", "--no-store", "--target", "linux@host", "--builds"];
+    chronoscope(&host).complains("no target here has other builds");
     let image = ["run", "image", "-q", "--no-store", "--target", "tandem@cortex-m4"];
     chronoscope(&[&image[..], &["--set", "build=size"]].concat())
         .complains("measures images of its own");

@@ -1,6 +1,6 @@
 //! The claims of the five published reports, by recorded runs.
 
-use crate::common::{Folder, chronoscope};
+use crate::common::{Folder, chronoscope, program, run};
 
 /// The studies that repeat the reports; a recorded run of each is a fixture.
 const STUDIES: [&str; 5] =
@@ -51,10 +51,10 @@ fn every_claim_of_the_reports_has_its_verdict() {
 #[test]
 fn a_report_that_was_not_run_names_its_command() {
     let folder = Folder::new("published-none");
-    let store = folder.path("runs.sqlite");
-    let run = ["run", "period", "--target", "linux@host", "--loops", "10", "-q", "--repeat", "1"];
-    chronoscope(&[&run[..], &["--store", &store]].concat());
-    let none = chronoscope(&["report", "--published", "--store", &store]);
+    let none = run(program().env("XDG_DATA_HOME", &folder.0).args(["report", "--published"]));
     none.exits(0).shows("not run yet: chronoscope run p1-embassy-preempt");
+    let store = folder.path("runs.sqlite");
+    let named = ["report", "--published", "--store", &store];
+    chronoscope(&named).complains("there is no store of runs");
     chronoscope(&["report", "--published", "--history", "--store", &store]).complains("--history");
 }

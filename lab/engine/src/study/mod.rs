@@ -23,6 +23,7 @@ use chronoscope_base::{
 use chronoscope_machine::{Machines, serial};
 use chronoscope_run::{
     Answering, Limit, Published, Run, Target, compared::StatisticChoice, names::CHIP,
+    names::COMPILED,
 };
 use chronoscope_units::{self as units, OneLine, Text, file, words};
 
@@ -141,6 +142,12 @@ impl Overrides {
             let others: Vec<&str> = EXPERIMENTS.iter().filter(has).map(|spec| spec.name).collect();
             let names =
                 cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
+            if name == COMPILED {
+                bail!(
+                    "no target here has other builds: kernels on emulated chips have, as \
+                     tandem@cortex-m4"
+                );
+            }
             let mend = match others.as_slice() {
                 [] => words::hint(name, names),
                 others => format!(": it is one of {};", words::listed(others, "and")),
