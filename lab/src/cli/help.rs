@@ -55,6 +55,15 @@ Examples:
 EXPERIMENT is switch, wakeup, message or interrupt. The parts add up to the
 difference exactly. Exit status: 0, or 1 if a round cannot be found.";
 
+pub const BISECT: &str = "\
+Examples:
+  chronoscope bisect switch --target mine=build/app.elf@cortex-m4 --good v1.2 -- make
+  chronoscope bisect wakeup --target k=k.elf@rv32 --good HEAD~64 -- ./build.sh
+
+It runs in the repository's checkout, which must have no changes, and leaves it
+where it was. A commit that cannot be built is skipped. Exit status: 0 if the
+commit is found, else 1.";
+
 pub const REPORT: &str = "\
 Examples:
   chronoscope report                    the answer of the last run

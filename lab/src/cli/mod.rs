@@ -76,6 +76,10 @@ pub enum Command {
     /// Why is A slower than B? The instructions of one round of two emulated targets, by role.
     #[command(after_help = help::WHY)]
     Why(Why),
+    /// Find the commit that made a figure worse: build and measure those between a good one and a
+    /// bad one with `git bisect`, on an emulated target, and show what it executes more.
+    #[command(after_help = help::BISECT)]
+    Bisect(Bisect),
     /// Show a run that is stored, or a JSON file of one, in any format.
     #[command(after_help = help::REPORT)]
     Report(Report),
@@ -435,6 +439,27 @@ pub struct Why {
     /// The functions of each role too.
     #[arg(long)]
     pub full: bool,
+}
+
+#[derive(Args)]
+pub struct Bisect {
+    /// The experiment whose figure got worse.
+    pub experiment: String,
+    /// The image that the build makes and its machine, as mine=build/app.elf@cortex-m4.
+    #[arg(long, value_name = "NAME=IMAGE@MACHINE")]
+    pub target: String,
+    /// A commit before the change.
+    #[arg(long, value_name = "COMMIT")]
+    pub good: String,
+    /// A commit with the change.
+    #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
+    pub bad: String,
+    /// Set a parameter of the experiment. Can be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// The command that builds the image.
+    #[arg(last = true, required = true, value_name = "BUILD")]
+    pub build: Vec<OsString>,
 }
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 //! selects the command; the modules know nothing of how the command line is parsed.
 
 mod baseline;
+mod bisect;
 mod cache;
 mod capture;
 mod cases;
@@ -54,6 +55,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Run(run) => run::execute(&run),
         Command::Worst(run) => worst::execute(run),
         Command::Why(why) => why::execute(&why),
+        Command::Bisect(bisect) => bisect::execute(&bisect),
         Command::Report(report) => report::execute(&report),
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),

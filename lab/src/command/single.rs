@@ -1,6 +1,6 @@
 //! Measures a single case on a machine that the command has made, and stores and shows it as a run.
 
-use std::slice;
+use std::{slice, sync::atomic::AtomicBool};
 
 use anyhow::Result;
 
@@ -47,7 +47,20 @@ pub fn run(
     if quiet {
         console::be_quiet();
     }
-    let stop = signals::watch()?;
+    run_until(case, machine, keep, quiet, signals::watch()?)
+}
+
+/// Measures the case until `stop` becomes true, and keeps all samples.
+///
+/// # Errors
+/// If the store cannot be written.
+pub fn run_until(
+    case: &Case,
+    machine: Box<dyn Machine + '_>,
+    keep: &cli::Keep,
+    quiet: bool,
+    stop: &AtomicBool,
+) -> Result<Measured> {
     let header = Header {
         keep_samples: true,
         ..Header::new(context::now(REVISION), vec![OneLine::new()], slice::from_ref(case))

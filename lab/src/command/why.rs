@@ -21,18 +21,25 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// # Errors
 /// A target or a parameter is unknown, or a round cannot be found.
 pub fn execute(arguments: &cli::Why) -> Result<u8> {
+    console::print(&text(arguments, signals::watch()?)?)?;
+    Ok(0)
+}
+
+/// The sentence and the table.
+///
+/// # Errors
+/// A target or a parameter is unknown, or a round cannot be found.
+pub(super) fn text(arguments: &cli::Why, stop: &AtomicBool) -> Result<String> {
     let machines = Machines::default();
     let [a, b] = [&arguments.a, &arguments.b].map(|text| text.parse::<Target>());
     let (a, b) = (a?, b?);
     if a == b {
         bail!("`{a}` twice: name two targets, or two images as old=IMAGE@MACHINE");
     }
-    let stop = signals::watch()?;
     let side = |target| side(&machines, target, arguments, stop);
     let sides = [side(&a)?, side(&b)?];
     let screen = Screen::for_output(None, None);
-    console::print(&why::render(&arguments.experiment, &sides, arguments.full, &screen))?;
-    Ok(0)
+    Ok(why::render(&arguments.experiment, &sides, arguments.full, &screen))
 }
 
 /// The round of one side.

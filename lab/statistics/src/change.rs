@@ -29,7 +29,7 @@ const SHORTEST: usize = 3;
 const WINDOW: usize = 14;
 
 /// The longer windows, which are looked at every seventh figure.
-const LONGER: [usize; 4] = [20, 28, 40, 60];
+const LONGER: [usize; 6] = [20, 28, 40, 55, 70, 100];
 
 /// The most earlier figures from which scatter is learned: the cost is bounded, and figures from more
 /// than a year ago say little.
@@ -208,7 +208,9 @@ impl Scatter {
         let mean_far = far.iter().sum::<f64>() / count as f64;
         // The factors make both the standard deviation of normal figures. Where most figures are
         // equal, the median distance is zero, and half of the mean one takes its place.
-        let deviation = (1.4826 * far[count / 2]).max(0.5 * 1.2533 * mean_far).max(reach / 4.0);
+        let middle = 1.4826 * far[count / 2];
+        let typical = if middle > 0.0 { middle } else { 0.5 * 1.2533 * mean_far };
+        let deviation = typical.max(reach / 4.0);
         let clipped: Vec<f64> = distances
             .iter()
             .map(|distance| distance.clamp(-CLIP * deviation, CLIP * deviation))

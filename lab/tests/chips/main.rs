@@ -9,6 +9,7 @@ mod victim;
 
 mod accounts;
 mod answers;
+mod bisect;
 mod builds;
 mod cortex_m4;
 mod cortex_m4_code;
