@@ -1,8 +1,8 @@
-//! The claims of published reports, one by one, beside what the newest run of each found.
+//! The claims of published reports, one by one, each with the finding of the report's newest run.
 
 use chronoscope_run::{Answering, Run, answer::Ruling};
 
-use super::{list, list::List, rule::Ruled, span};
+use super::{list, list::List, rule::Ruled, span, terminal::wrap};
 
 /// A published report with the run that repeated it.
 pub struct Report {
@@ -90,38 +90,20 @@ pub fn text(reports: &[Report], columns: usize) -> String {
         }
         for claim in &report.claims {
             let ruling = claim.ruling.map_or("open", Ruling::words);
-            let lines = wrapped(&format!("{ruling:<15}{}", claim.says), columns - 2, 15);
-            let reasons = wrapped(&format!("{:15}{}", "", claim.reason), columns - 2, 15);
+            let below = |text: &str| wrap(text, columns - INDENT, 0, usize::MAX);
             // Without a run, every reason would be the same.
-            let reasons = if report.run.is_some() { reasons } else { Vec::new() };
-            for line in lines.iter().chain(&reasons) {
-                text.push_str(&format!("  {line}\n"));
+            let reason = if report.run.is_some() { below(&claim.reason) } else { Vec::new() };
+            for (index, line) in below(&claim.says).iter().chain(&reason).enumerate() {
+                let head = if index == 0 { ruling } else { "" };
+                text.push_str(&format!("  {head:<15}{line}\n"));
             }
         }
     }
     text
 }
 
-/// The lines of a text whose first `indent` characters are kept, and left free below.
-fn wrapped(text: &str, columns: usize, indent: usize) -> Vec<String> {
-    let head: String = text.chars().take(indent).collect();
-    let mut lines = vec![head];
-    let mut is_first = true;
-    for word in text.chars().skip(indent).collect::<String>().split_whitespace() {
-        let last = lines.len() - 1;
-        let length = lines[last].chars().count() + 1 + word.chars().count();
-        if !is_first && length > columns {
-            lines.push(" ".repeat(indent) + word);
-            continue;
-        }
-        if !is_first {
-            lines[last].push(' ');
-        }
-        lines[last].push_str(word);
-        is_first = false;
-    }
-    lines
-}
+/// The characters before a claim: two spaces, and its verdict.
+const INDENT: usize = 17;
 
 #[cfg(test)]
 mod tests {
