@@ -85,6 +85,7 @@ fn freertos_smallest(images: &[usize]) {
         gcc.compile(&kernel.join(file), false);
     }
     gcc.compile(&port.join("port.c"), false);
+    gcc.link_objects();
     for tasks in images {
         gcc.defines.push(format!("TASKS={tasks}"));
         let object = gcc.object(&image.join("main.c"), &format!("main-{tasks}.o"), true);
@@ -239,17 +240,23 @@ impl CCompiler {
         self.objects.push(object);
     }
 
+    /// Links the compiled files and the machine.
+    #[allow(dead_code, reason = "the smallest images have no machine")]
+    fn link(&self, image: &Path) {
+        self.link_objects();
+        link_machine(self.chip, image);
+    }
+
     /// Links the compiled files. With LTO they become one object first, since Rust's linker does not
     /// read this compiler's own.
-    fn link(self, image: &Path) {
+    fn link_objects(&self) {
         let objects = match self.optimise.contains("-flto") {
             true => vec![self.as_one()],
-            false => self.objects,
+            false => self.objects.clone(),
         };
         for object in &objects {
             println!("cargo:rustc-link-arg-bins={}", object.display());
         }
-        link_machine(self.chip, image);
     }
 
     /// Optimises all objects together, into one.
