@@ -4,8 +4,8 @@
 //!
 //! QEMU (7.2 at least) skips the time in which the processor sleeps. If its main loop looks while
 //! the processor is about to sleep, it counts from the processor's last look at the clock, and that
-//! wake-up is late. A guest has the same race. On a busy host about one run in some hundred has such a sample
-//! (`docs/machines/qemu.md`).
+//! wake-up is late. On a busy host about one run in some hundred has such a sample
+//! (`docs/machines/qemu.md`). A guest has the same race.
 
 use std::{
     collections::BTreeMap,

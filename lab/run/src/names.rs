@@ -26,6 +26,13 @@ pub const CHIP: &str = "chip";
 /// The parameter with the options that an image was compiled with.
 pub const COMPILED: &str = "build";
 
+/// The builds of an image, as values of [`COMPILED`]: the usual one first. A kernel in Rust has the
+/// first [`BUILDS_OF_RUST`].
+pub const BUILDS: [&str; 5] = ["fat", "cargo", "size", "c-o3", "c-lto"];
+
+/// The number of builds of a kernel in Rust.
+pub const BUILDS_OF_RUST: usize = 3;
+
 /// The value of [`COMPILED`] that stands for every build of an image.
 pub const EVERY_BUILD: &str = "all";
 

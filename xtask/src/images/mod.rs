@@ -235,7 +235,7 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
     let mut machines = BTreeSet::new();
     // Builds with other options are for comparing compilers, in a checkout.
     let is_wanted = |plan: &&Plan| {
-        !plan.is_another_build && (targets.is_empty() || targets.contains(&&*plan.row.target))
+        !plan.is_another_build() && (targets.is_empty() || targets.contains(&&*plan.row.target))
     };
     for plan in plans.iter().filter(is_wanted) {
         compile(plan, &target)?;

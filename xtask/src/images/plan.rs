@@ -28,8 +28,22 @@ pub struct Plan {
     pub folder: String,
     /// The options of the C compiler in place of its own, for a kernel in C.
     pub c_options: Option<&'static str>,
-    /// The plan is one of [`BUILDS`].
-    pub is_another_build: bool,
+}
+
+impl Plan {
+    /// Gives the image a build folder of that name, around the one that it has.
+    fn nest(&mut self, name: &str) {
+        self.row.path = format!("{name}/firmware/{}", self.row.path);
+        self.folder = match self.folder.as_str() {
+            "" => format!("firmware/{name}"),
+            inner => format!("firmware/{name}/{inner}"),
+        };
+    }
+
+    /// Returns whether the plan is one of [`BUILDS`].
+    pub fn is_another_build(&self) -> bool {
+        BUILDS.iter().any(|build| build.name == self.row.variant)
+    }
 }
 
 /// A build of a port's plain image with other options than those that users compile with for speed.
@@ -116,9 +130,7 @@ impl Place<'_> {
             plan.row.path = format!("{}/{}/{package}", self.chip.triple, plan.profile);
             plan.row.remark = exception.remark.clone();
             if !exception.features.is_empty() {
-                let inside = exception.features.join("-");
-                plan.row.path = format!("{inside}/firmware/{}", plan.row.path);
-                plan.folder = format!("firmware/{inside}");
+                plan.nest(&exception.features.join("-"));
             }
             plan.features = exception.features.iter().cloned().chain(own).collect();
             plan
@@ -135,10 +147,8 @@ impl Place<'_> {
             plan.row.variant = name.to_owned();
             plan.profile = profile;
             plan.row.path = plain.row.path.replace("/release/", &format!("/{profile}/"));
-            plan.row.path = format!("build-{name}/firmware/{}", plan.row.path);
-            plan.folder = format!("firmware/build-{name}");
+            plan.nest(&format!("build-{name}"));
             plan.c_options = is_c.then_some(c_options);
-            plan.is_another_build = true;
             plan
         });
         builds.collect()
@@ -156,11 +166,7 @@ impl Place<'_> {
         for plan in &mut plans {
             plan.row.target = format!("{kernel}@{}", self.machine);
             plan.row.kernel = kernel.to_owned();
-            plan.row.path = format!("{kernel}/firmware/{}", plan.row.path);
-            plan.folder = match plan.folder.as_str() {
-                "" => format!("firmware/{kernel}"),
-                inner => format!("firmware/{kernel}/{inner}"),
-            };
+            plan.nest(kernel);
             plan.features.splice(0..0, further.features.iter().cloned());
         }
         plans
@@ -182,8 +188,7 @@ impl Place<'_> {
         operations.filter(|one| self.is_on_the_chip(&one.chips)).flat_map(|one| {
             one.builds.iter().map(|(variant, features)| {
                 let mut plan = self.plan(variant, &one.package, &one.program);
-                plan.row.path = format!("{variant}/firmware/{}", plan.row.path);
-                plan.folder = format!("firmware/{variant}");
+                plan.nest(variant);
                 plan.features = features.clone();
                 plan.only = Some(one.program.clone());
                 plan
@@ -232,7 +237,6 @@ impl Place<'_> {
             licence: licence.as_ref().map(|name| self.folder.join(name)),
             folder: String::new(),
             c_options: None,
-            is_another_build: false,
         }
     }
 }

@@ -134,20 +134,21 @@ impl Overrides {
     /// Checks that at least one case has each parameter. Cases that lack a parameter ignore it.
     fn check(&self, cases: &[&Case]) -> Result<()> {
         let known = |name: &str| {
-            let has = |case: &&Case| case.parameter(name).is_some() || case.may_have(name);
-            cases.iter().any(|case| has(case) || case.asked.iter().any(|asked| asked == name))
+            let is_asked = |case: &Case| case.asked.iter().any(|asked| asked == name);
+            let has = |case: &Case| case.parameter(name).is_some() || case.may_have(name);
+            cases.iter().any(|case| has(case) || is_asked(case))
         };
         if let Some(name) = self.settings.keys().find(|name| !known(name)) {
-            let has = |spec: &&&Spec| spec.parameters.iter().any(|known| known.name == name);
-            let others: Vec<&str> = EXPERIMENTS.iter().filter(has).map(|spec| spec.name).collect();
-            let names =
-                cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
             if name == COMPILED {
                 bail!(
                     "no target here has other builds: kernels on emulated chips have, as \
                      tandem@cortex-m4"
                 );
             }
+            let has = |spec: &&&Spec| spec.parameters.iter().any(|known| known.name == name);
+            let others: Vec<&str> = EXPERIMENTS.iter().filter(has).map(|spec| spec.name).collect();
+            let names =
+                cases.iter().flat_map(|case| case.parameters.iter().map(|(name, _)| name.as_str()));
             let mend = match others.as_slice() {
                 [] => words::hint(name, names),
                 others => format!(": it is one of {};", words::listed(others, "and")),

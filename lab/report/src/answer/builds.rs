@@ -6,17 +6,10 @@ use std::{fmt::Write, sync::LazyLock};
 
 use serde::Deserialize;
 
-use super::{
-    ranking::{Asked, Place, Ranking},
-    rule::{self, kinds, proper},
-    span,
-};
+use super::{asked::Asked, rule, span};
 use chronoscope_base::toml_text::from_toml;
-use chronoscope_run::{Answering, CaseResult, Run, names::COMPILED};
+use chronoscope_run::{Answering, CaseResult, Run, names::BUILDS, names::COMPILED};
 use chronoscope_suite::spec::VARY;
-
-/// The builds; the first is the usual one. A kernel in Rust has the first three.
-pub const BUILDS: [&str; 5] = ["fat", "cargo", "size", "c-o3", "c-lto"];
 
 /// A figure under each of [`BUILDS`]; a build that the kernel does not have counts as the usual one.
 pub type Figures = [f64; BUILDS.len()];
@@ -102,8 +95,7 @@ pub fn kept(case: &str) -> Option<&'static [f64]> {
 pub fn table(runs: &[Run], date: &str) -> String {
     let mut text = format!("date = {date:?}\n");
     for run in runs {
-        let rules = super::rules(run);
-        for pick in &rules.rows {
+        for pick in run.answering.iter().flat_map(|rules| &rules.rows) {
             let asked = Asked::for_pick(pick);
             for case in rule::cases(pick, run) {
                 let Some((usual, _)) = asked.cell(case) else { continue };
@@ -143,30 +135,6 @@ pub fn under(run: &Run) -> String {
     format!("Under {} builds{origin}", BUILDS.len())
 }
 
-/// How far the wins of a ranking hold under other builds, in one sentence; `None` where no row has
-/// figures of other builds.
-pub fn of_ranking(run: &Run, ranking: &Ranking) -> Option<String> {
-    let leads: Vec<String> =
-        ["thread", "process", "coroutine"].iter().filter_map(|kind| lead(ranking, kind)).collect();
-    (!leads.is_empty()).then(|| format!("{}: {}.", under(run), leads.join(", ")))
-}
-
-/// The rows that the leader of a kind wins under every build.
-fn lead(ranking: &Ranking, kind: &str) -> Option<String> {
-    let leader = super::leader(ranking, kind)?;
-    let own = ranking.columns.iter().position(|one| one.kernel == leader && one.kind == kind)?;
-    let of_kind = ranking.rows.iter().filter(|row| row.timed && row.by_kind);
-    let rows: Vec<_> = of_kind.filter_map(|row| row.under_builds(&ranking.columns, own)).collect();
-    let is_won = |places: &&[(Place, f64); BUILDS.len()]| {
-        places.iter().all(|(place, _)| *place == Place::Best)
-    };
-    let won = rows.iter().filter(is_won).count();
-    let words = format!("of {} {} in {won} of {}", kinds(kind), proper(leader), rows.len());
-    // A part of the rows would say something else than the title.
-    let all = ranking.wins(leader, Some(kind))?.rows;
-    (rows.len() == all).then_some(words)
-}
-
 /// The figures of a published report's rows under other builds, in one sentence; empty where no row
 /// has them.
 pub fn of_published(run: &Run, rules: &Answering) -> Vec<String> {
@@ -189,7 +157,6 @@ pub fn of_published(run: &Run, rules: &Answering) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chronoscope_run::{Domain, sample};
 
     #[test]
     fn the_table_is_read() {
@@ -200,51 +167,5 @@ mod tests {
             assert!((2..=BUILDS.len()).contains(&row.builds.len()), "{}", row.case);
             assert!(row.builds.iter().all(|figure| figure.is_finite() && *figure >= 0.0));
         }
-    }
-
-    /// A run of two kernels under these builds, each with its figures.
-    fn run(figures: &[(&str, &str, f64)]) -> Run {
-        let mut run = sample::run();
-        let case = |&(kernel, build, figure): &(&str, &str, f64)| {
-            let label = if build.is_empty() { String::new() } else { format!(" build={build}") };
-            let mut case = sample::case("switch", &format!("pair=thread-thread{label}"));
-            case.target = format!("{kernel}@cortex-m4").as_str().into();
-            case.clock.as_mut().unwrap().domain = Domain::Instructions;
-            let series = &mut case.series[0];
-            series.unit = chronoscope_run::Unit::Instructions;
-            series.summary.p50 = Some(figure);
-            series.by_repetition.iter_mut().for_each(|one| one.p50 = figure);
-            series.histogram.clear();
-            case
-        };
-        run.cases = figures.iter().map(case).collect();
-        run
-    }
-
-    /// The sentence says what holds under every build, and the ranking is of the usual one.
-    #[test]
-    fn a_lead_counts_where_it_holds_under_every_build() {
-        let words = |other: f64| {
-            let run = run(&[
-                ("a", "", 50.0),
-                ("b", "", 100.0),
-                ("a", "cargo", 60.0),
-                ("b", "cargo", other),
-                ("a", "size", 55.0),
-            ]);
-            let ranking = Ranking::from_run(&run, &Answering::default()).unwrap();
-            assert_eq!(ranking.rows.len(), 1);
-            assert_eq!(ranking.rows[0].cells[0].unwrap().value, 50.0);
-            of_ranking(&run, &ranking).unwrap()
-        };
-        assert_eq!(words(90.0), "Under 5 builds of this run: of threads a in 1 of 1.");
-        assert_eq!(words(58.0), "Under 5 builds of this run: of threads a in 0 of 1.");
-    }
-
-    #[test]
-    fn figures_of_one_build_say_nothing_of_others() {
-        let run = run(&[("a", "", 50.0), ("b", "", 100.0)]);
-        let ranking = Ranking::from_run(&run, &Answering::default()).unwrap();
-        assert_eq!(of_ranking(&run, &ranking), None);
     }
 }

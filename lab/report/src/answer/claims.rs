@@ -28,6 +28,13 @@ pub struct Claim {
     pub reason: String,
 }
 
+impl Claim {
+    /// The verdict in words.
+    pub fn verdict(&self) -> &'static str {
+        self.ruling.map_or("open", Ruling::words)
+    }
+}
+
 impl Report {
     /// The report of a study that repeats it, by its newest run, which is named in words.
     pub fn new(study: &str, rules: &Answering, run: Option<(&str, &Run)>) -> Self {
@@ -89,12 +96,11 @@ pub fn text(reports: &[Report], columns: usize) -> String {
             None => text.push_str(&format!("  not run yet: chronoscope run {}\n", report.study)),
         }
         for claim in &report.claims {
-            let ruling = claim.ruling.map_or("open", Ruling::words);
             let below = |text: &str| wrap(text, columns - INDENT, 0, usize::MAX);
             // Without a run, every reason would be the same.
             let reason = if report.run.is_some() { below(&claim.reason) } else { Vec::new() };
             for (index, line) in below(&claim.says).iter().chain(&reason).enumerate() {
-                let head = if index == 0 { ruling } else { "" };
+                let head = if index == 0 { claim.verdict() } else { "" };
                 text.push_str(&format!("  {head:<15}{line}\n"));
             }
         }

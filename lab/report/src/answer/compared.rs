@@ -9,8 +9,8 @@ use super::{
     trust::{Trust, Verdict},
 };
 use crate::{
-    comparison::Comparison, comparison::Finding, comparison::Line, comparison::Pair,
-    comparison::StatisticLine, comparison::in_a_word, comparison::is_exact,
+    comparison::BOOTS, comparison::Comparison, comparison::Finding, comparison::Line,
+    comparison::Pair, comparison::StatisticLine, comparison::in_a_word, comparison::is_exact,
     comparison::is_not_judged, comparison::open_by, comparison::slower_by, comparison::told_apart,
 };
 use chronoscope_run::Unit;
@@ -492,13 +492,15 @@ fn trust(comparison: &Comparison) -> Trust {
             (0, _) => Some("cycles"),
             (_, _) => Some("instructions and cycles"),
         };
-        let booted = "instructions; guests that boot apart are equal within 1 %";
-        let clocks = match judged.iter().any(|line| line.boots_apart) {
-            true => clocks.map(|_| booted),
-            false => clocks,
+        let booted = match judged.iter().any(|line| line.boots_apart) {
+            true => {
+                format!("; guests that boot apart are equal within {} %", digits(BOOTS * 100.0))
+            }
+            false => String::new(),
         };
         if let Some(words) = clocks {
-            verdicts.push(Verdict::good("Exact for these builds and starts", words));
+            let words = format!("{words}{booted}");
+            verdicts.push(Verdict::good("Exact for these builds and starts", &words));
         }
         if of(Unit::Count) == judged.len() {
             verdicts.push(Verdict::good("Exact for these builds", "counted"));

@@ -73,9 +73,7 @@ impl<'a> Latency<'a> {
 fn row_name(pick: &Pick, case: &CaseResult, series: &SeriesResult) -> String {
     match series.batch() {
         Some(count) => format!("{}, mean of {count}", pick.name),
-        None if span::is_average(case, series) => {
-            format!("{}, mean", pick.name)
-        }
+        None if span::is_average(case, series) => format!("{}, mean", pick.name),
         None => pick.name.to_string(),
     }
 }

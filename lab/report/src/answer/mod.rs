@@ -3,6 +3,7 @@
 //! words and the thresholds.
 
 pub mod arrivals;
+pub mod asked;
 pub mod builds;
 pub mod claims;
 pub mod compared;
@@ -161,7 +162,7 @@ impl<'a> Answer<'a> {
 fn trust(run: &Run, body: &Body<'_>) -> Trust {
     let mut found = Trust::from_run(run);
     if let Body::Ranking(ranking) = body
-        && let Some(builds) = builds::of_ranking(run, ranking)
+        && let Some(builds) = ranking.under_builds(run)
     {
         found.rest.retain(|sentence| !sentence.starts_with(trust::NO_LIMITS));
         found.rest.push(builds);
@@ -308,7 +309,7 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
 /// is won.
 fn of_leaders(ranking: &Ranking) -> Option<String> {
     let of_kind = |kind: &&str| {
-        let name = leader(ranking, kind)?;
+        let name = ranking.leader(kind)?;
         let Wins { won, rows } = ranking.wins(name, Some(kind))?;
         Some(format!("of {} {} in {won} of {rows}", rule::kinds(kind), rule::proper(name)))
     };
@@ -321,19 +322,6 @@ fn of_leaders(ranking: &Ranking) -> Option<String> {
         ranking.cheapest().map(|(kernel, cost)| format!("; {cost} is {}'s", rule::proper(kernel)));
     let title = format!("{} {}", reading::capital(ranking.winner()), kinds.join(", "));
     Some(title + &cheapest.unwrap_or_default())
-}
-
-/// The kernel that wins most timings among tasks of a kind; `None` without one, or where two win as
-/// many.
-fn leader<'a>(ranking: &'a Ranking, kind: &str) -> Option<&'a str> {
-    let kernels = ranking.columns.iter().filter(|column| !column.floor && column.kind == kind);
-    let mut all: Vec<(usize, &str)> = kernels
-        .filter_map(|column| Some((ranking.wins(&column.kernel, Some(kind))?.won, &*column.kernel)))
-        .collect();
-    all.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
-    let (first, name) = *all.first()?;
-    let is_tie = all.get(1).is_some_and(|(second, _)| *second == first);
-    (first > 0 && !is_tie).then_some(name)
 }
 
 /// How often the study's kernel wins among tasks of one kind, where kernels offer different kinds.

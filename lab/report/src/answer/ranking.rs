@@ -4,12 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use chronoscope_run::{Answering, CaseResult, Domain, Run, answer::Pick, names::CHIP};
-use chronoscope_suite::spec::{Decides, Figure, MEDIAN};
+use chronoscope_run::{
+    Answering, CaseResult, Domain, Run, answer::Pick, names::BUILDS, names::CHIP,
+};
+use chronoscope_suite::spec::Decides;
 
 use super::{
+    asked::Asked,
     builds, reading,
-    rule::{self, kernel, machine},
+    rule::{self, kernel, kinds, machine, proper},
     span::{self, Span},
 };
 
@@ -53,7 +56,7 @@ pub struct Row {
     /// A cell for each column.
     pub cells: Vec<Option<Cell>>,
     /// The cells belong to kinds of task, which are ranked apart.
-    pub by_kind: bool,
+    by_kind: bool,
 }
 
 /// The figures of a kernel in an operation.
@@ -83,6 +86,17 @@ pub enum Place {
     Alone,
     /// The bounds of a model do not decide.
     Open,
+}
+
+impl Place {
+    /// The place of a value against the least of its rivals.
+    fn against(value: f64, rival: f64) -> Self {
+        match (is_best(value, rival), is_best(rival, value)) {
+            (false, _) => Self::Behind,
+            (true, true) => Self::Equal,
+            (true, false) => Self::Best,
+        }
+    }
 }
 
 impl Row {
@@ -123,9 +137,7 @@ impl Row {
         let rival = self.rivals(columns, own).map(|cell| cell.value).reduce(f64::min);
         match self.value(own).filter(|_| !columns[own].floor).zip(rival) {
             None => Place::Alone,
-            Some((value, rival)) if !is_best(value, rival) => Place::Behind,
-            Some((value, rival)) if is_best(rival, value) => Place::Equal,
-            Some(_) => Place::Best,
+            Some((value, rival)) => Place::against(value, rival),
         }
     }
 
@@ -140,28 +152,21 @@ impl Row {
             () => Place::Open,
         }
     }
-}
 
-impl Row {
     /// The place of a column's cell under each build, and the ratio of the next to it; `None` without a
     /// rival, or where one has no figures of other builds.
     pub fn under_builds(
         &self,
         columns: &[Column],
         own: usize,
-    ) -> Option<[(Place, f64); builds::BUILDS.len()]> {
+    ) -> Option<[(Place, f64); BUILDS.len()]> {
         let of = self.cells[own]?.builds?;
         let rivals: Option<Vec<builds::Figures>> =
             self.rivals(columns, own).map(|cell| cell.builds).collect();
         let rivals = rivals.filter(|rivals| !rivals.is_empty())?;
         Some(std::array::from_fn(|build| {
             let next = rivals.iter().map(|rival| rival[build]).fold(f64::INFINITY, f64::min);
-            let place = match (is_best(of[build], next), is_best(next, of[build])) {
-                (true, false) => Place::Best,
-                (true, true) => Place::Equal,
-                (false, _) => Place::Behind,
-            };
-            (place, next / of[build])
+            (Place::against(of[build], next), next / of[build])
         }))
     }
 }
@@ -249,6 +254,45 @@ impl Ranking {
         (wins.rows > 0).then_some(wins)
     }
 
+    /// The kernel that wins most timings among tasks of a kind; `None` without one, or where two win as
+    /// many.
+    pub fn leader(&self, kind: &str) -> Option<&str> {
+        let kernels = self.columns.iter().filter(|column| !column.floor && column.kind == kind);
+        let mut all: Vec<(usize, &str)> = kernels
+            .filter_map(|column| {
+                Some((self.wins(&column.kernel, Some(kind))?.won, &*column.kernel))
+            })
+            .collect();
+        all.sort_by_key(|(won, _)| std::cmp::Reverse(*won));
+        let (first, name) = *all.first()?;
+        let is_tie = all.get(1).is_some_and(|(second, _)| *second == first);
+        (first > 0 && !is_tie).then_some(name)
+    }
+
+    /// How far the wins hold under other builds, in one sentence; `None` where not all rows of a kind
+    /// have figures of other builds.
+    pub fn under_builds(&self, run: &Run) -> Option<String> {
+        let leads: Vec<String> =
+            ["thread", "process", "coroutine"].iter().filter_map(|kind| self.lead(kind)).collect();
+        (!leads.is_empty()).then(|| format!("{}: {}.", builds::under(run), leads.join(", ")))
+    }
+
+    /// The rows that the leader of a kind wins under every build.
+    fn lead(&self, kind: &str) -> Option<String> {
+        let leader = self.leader(kind)?;
+        let own = self.columns.iter().position(|one| one.kernel == leader && one.kind == kind)?;
+        let of_kind = self.rows.iter().filter(|row| row.timed && row.by_kind);
+        let rows: Vec<_> = of_kind.filter_map(|row| row.under_builds(&self.columns, own)).collect();
+        let is_won = |places: &&[(Place, f64); BUILDS.len()]| {
+            places.iter().all(|(place, _)| *place == Place::Best)
+        };
+        let won = rows.iter().filter(is_won).count();
+        let words = format!("of {} {} in {won} of {}", kinds(kind), proper(leader), rows.len());
+        // A part of the rows would say something else than the title.
+        let all = self.wins(leader, Some(kind))?.rows;
+        (rows.len() == all).then_some(words)
+    }
+
     /// Returns whether a figure has the bounds of a model, which may leave the ranking open.
     pub fn is_modelled(&self) -> bool {
         self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.bounds.is_some())
@@ -291,45 +335,6 @@ impl Ranking {
         let own = self.columns.iter().position(|column| column.kernel == kernel)?;
         let best = row.best(&self.columns, own).filter(|best| *best > 0.0)?;
         Some((row.value(own)? / best, &row.cost))
-    }
-}
-
-/// A row that is asked for: its cases, and the figures of a cell.
-pub(super) struct Asked {
-    pub(super) pick: Pick,
-    /// The figure that ranks, and the one beside it.
-    figures: (Figure, Option<Figure>),
-    /// The pick names the figure that ranks.
-    is_named: bool,
-    decides: Decides,
-}
-
-impl Asked {
-    /// A row of the rules. The experiment's reading decides what the rules leave open.
-    pub(super) fn for_pick(pick: &Pick) -> Self {
-        let reading = reading::find(&pick.experiment).unwrap_or(&MEDIAN);
-        let is_named = !pick.statistic.is_empty() || !pick.series.is_empty();
-        let decides = if is_named { Decides::Typical } else { reading.decides };
-        Self { pick: pick.clone(), figures: reading::figures(reading), is_named, decides }
-    }
-
-    /// The figures of a case.
-    pub(super) fn cell(&self, case: &CaseResult) -> Option<(Span, Option<Span>)> {
-        if self.is_named {
-            let named = &*self.pick.statistic;
-            let beside = match named {
-                "" | "p50" | "mean" => rule::figure(&self.pick, case, "max"),
-                _ => None,
-            };
-            return Some((rule::figure(&self.pick, case, "")?, beside));
-        }
-        let (value, beside) = self.figures;
-        let beside = beside.and_then(|figure| reading::span(case, figure));
-        match reading::span(case, value) {
-            Some(value) => Some((value, beside)),
-            // A case with few samples has no median.
-            None => Some((beside?, None)),
-        }
     }
 }
 
@@ -465,7 +470,7 @@ fn own_rows(run: &Run, rules: &Answering) -> Option<Vec<Asked>> {
         }
         add(asked("", ""));
         for (words, figure) in reading.also {
-            add(Asked { figures: (*figure, None), ..asked(&format!(", {words}"), "") });
+            add(asked(&format!(", {words}"), "").by(*figure));
         }
     }
     Some(rows)
@@ -587,5 +592,51 @@ mod tests {
         };
         assert_eq!(place((15.0, 25.0), (30.0, 50.0)), [Place::Best, Place::Behind]);
         assert_eq!(place((15.0, 35.0), (30.0, 50.0)), [Place::Open, Place::Open]);
+    }
+
+    /// A run of two kernels under these builds, each with its figures.
+    fn built(figures: &[(&str, &str, f64)]) -> Run {
+        let mut run = sample::run();
+        let case = |&(kernel, build, figure): &(&str, &str, f64)| {
+            let label = if build.is_empty() { String::new() } else { format!(" build={build}") };
+            let mut case = sample::case("switch", &format!("pair=thread-thread{label}"));
+            case.target = format!("{kernel}@cortex-m4").as_str().into();
+            case.clock.as_mut().unwrap().domain = Domain::Instructions;
+            let series = &mut case.series[0];
+            series.unit = chronoscope_run::Unit::Instructions;
+            series.summary.p50 = Some(figure);
+            series.by_repetition.iter_mut().for_each(|one| one.p50 = figure);
+            series.histogram.clear();
+            case
+        };
+        run.cases = figures.iter().map(case).collect();
+        run
+    }
+
+    /// The sentence says what holds under every build, and the ranking is of the usual one.
+    #[test]
+    fn a_lead_counts_where_it_holds_under_every_build() {
+        let words = |other: f64| {
+            let run = built(&[
+                ("a", "", 50.0),
+                ("b", "", 100.0),
+                ("a", "cargo", 60.0),
+                ("b", "cargo", other),
+                ("a", "size", 55.0),
+            ]);
+            let ranking = Ranking::from_run(&run, &Answering::default()).unwrap();
+            assert_eq!(ranking.rows.len(), 1);
+            assert_eq!(ranking.rows[0].cells[0].unwrap().value, 50.0);
+            ranking.under_builds(&run).unwrap()
+        };
+        assert_eq!(words(90.0), "Under 5 builds of this run: of threads a in 1 of 1.");
+        assert_eq!(words(58.0), "Under 5 builds of this run: of threads a in 0 of 1.");
+    }
+
+    #[test]
+    fn figures_of_one_build_say_nothing_of_others() {
+        let run = built(&[("a", "", 50.0), ("b", "", 100.0)]);
+        let ranking = Ranking::from_run(&run, &Answering::default()).unwrap();
+        assert_eq!(ranking.under_builds(&run), None);
     }
 }

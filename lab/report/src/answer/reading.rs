@@ -81,7 +81,7 @@ pub fn figures(reading: &Reading) -> (Figure, Option<Figure>) {
 }
 
 /// The statistic in the place of a median that is one of several values by chance.
-pub const AVERAGE: &str = "mean";
+const AVERAGE: &str = "mean";
 
 /// The figure, or the mean in the place of a median of a deterministic target that has several.
 fn settled(case: &CaseResult, figure: Figure) -> Figure {

@@ -14,7 +14,7 @@ pub fn render(reports: &[Report]) -> String {
             @for claim in claims {
                 tr {
                     td { (claim.says) }
-                    td { b class=(class(claim.ruling)) { (words(claim.ruling)) } }
+                    td { b class=(class(claim.ruling)) { (claim.verdict()) } }
                     td { (claim.reason) }
                 }
             }
@@ -39,10 +39,6 @@ pub fn render(reports: &[Report]) -> String {
         }
     };
     page(&title, &body)
-}
-
-fn words(ruling: Option<Ruling>) -> &'static str {
-    ruling.map_or("open", Ruling::words)
 }
 
 fn class(ruling: Option<Ruling>) -> &'static str {

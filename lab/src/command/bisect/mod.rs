@@ -3,7 +3,7 @@
 
 mod git;
 
-use std::{fs, path::Path, process::Command, sync::atomic::AtomicBool};
+use std::{fs, path::Path, process::Command, sync::atomic::AtomicBool, sync::atomic::Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 
@@ -146,7 +146,7 @@ impl Bisection<'_> {
             }
             let here = repository.here()?;
             let figure = self.figure(&here);
-            if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 bail!("interrupted: the checkout is where it was");
             }
             let (verdict, words) = match &figure {
