@@ -6,16 +6,16 @@ use std::{collections::BTreeSet, ops::Range};
 use maud::{Markup, html};
 
 use super::{
-    picture,
+    builds, picture,
     plot::{bar, dot, label},
 };
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::arrivals::Strip,
-    answer::builds, answer::builds::Figures, answer::elsewhere, answer::latency::Latency,
-    answer::list::Limited, answer::list::List, answer::list::ListRow, answer::list::limited,
-    answer::ranking::Column, answer::ranking::Place, answer::ranking::Ranking,
-    answer::ranking::Row, answer::ranking::amount_of, answer::rule, answer::rule::proper,
-    answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
+    answer::builds::under, answer::elsewhere, answer::latency::Latency, answer::list::Limited,
+    answer::list::List, answer::list::ListRow, answer::list::limited, answer::ranking::Column,
+    answer::ranking::Place, answer::ranking::Ranking, answer::ranking::Row,
+    answer::ranking::amount_of, answer::rule, answer::rule::proper, answer::rules, answer::span,
+    answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
 use chronoscope_run::{Run, Status, Unit, answer::Pick};
 use chronoscope_units as units;
@@ -67,13 +67,13 @@ fn strips(strips: &[Strip]) -> Markup {
     }
 }
 
-/// The title of a run's page, and the first screen.
+/// The title of a run's page, and the first screen with what other builds would change, folded.
 pub fn answer(run: &Run) -> (String, Markup) {
     let answer = Answer::from_run(run);
     let body = html! {
         @match &answer.body {
             Body::Latencies(rows) => (latencies(rows)),
-            Body::Ranking(ranking) => (beside_limits(run, &self::ranking(run, ranking))),
+            Body::Ranking(ranking) => (beside_limits(run, &self::ranking(ranking))),
             Body::List(list) => (pictured(run, list)),
             Body::Arrivals(strips) => (self::strips(strips)),
             Body::Nothing => {},
@@ -81,9 +81,16 @@ pub fn answer(run: &Run) -> (String, Markup) {
         @for line in &answer.also { p.cap { (line) } }
         (problems(&answer.problems))
     };
+    let under_builds = match &answer.body {
+        Body::Ranking(ranking) => builds::ranges(ranking),
+        _ => Markup::default(),
+    };
     let Answer { context, title, trust, next, .. } = &answer;
-    let screen = first_screen(context, title, trust, &body, next);
-    (answer.title, screen)
+    let page = html! {
+        (first_screen(context, title, trust, &body, next))
+        (super::fold(&under(run), &under_builds, false))
+    };
+    (answer.title, page)
 }
 
 /// The first screen of a page: the question and its context, the finding as the title, the trust in
@@ -539,7 +546,7 @@ fn sources(references: &[Option<&elsewhere::Elsewhere>]) -> Markup {
     }
 }
 
-fn ranking(run: &Run, ranking: &Ranking) -> Markup {
+fn ranking(ranking: &Ranking) -> Markup {
     let unit = ranking.rows.iter().find(|row| row.timed).map_or("", |row| &*row.unit);
     let has_groups = ranking.rows.iter().any(|row| !row.group.is_empty());
     let kernels = ranking.columns.iter().filter(|column| !column.floor).count();
@@ -558,68 +565,7 @@ fn ranking(run: &Run, ranking: &Ranking) -> Markup {
                 (operation(row, &ranking.columns, (row.group != before).then_some(&*row.group)))
             }
         }
-        (under_builds(run, ranking))
     }
-}
-
-/// The range of each figure under the builds, and under how many the row's order holds; empty where
-/// no figure of another build is known.
-fn under_builds(run: &Run, ranking: &Ranking) -> Markup {
-    let known = |row: &&Row| row.cells.iter().flatten().any(|cell| cell.builds.is_some());
-    let rows: Vec<&Row> = ranking.rows.iter().filter(known).collect();
-    if rows.is_empty() {
-        return Markup::default();
-    }
-    let firsts = |row: &Row| {
-        let of = |index: usize| {
-            let under = row.under_builds(&ranking.columns, index)?;
-            let ahead: Vec<f64> = under
-                .iter()
-                .filter(|(place, _)| *place == Place::Best)
-                .map(|(_, ahead)| *ahead)
-                .collect();
-            let [least, most] = [f64::min, f64::max].map(|of| ahead.iter().copied().reduce(of));
-            let name = proper(&ranking.columns[index].kernel);
-            Some(format!("{name} in {}, {:.1}–{:.1} ×", ahead.len(), least?, most?))
-        };
-        let all: Vec<String> = (0..ranking.columns.len()).filter_map(of).collect();
-        all.join("; ")
-    };
-    html! {
-        h2 { (builds::under(run)) }
-        p.cap {
-            "Each figure from its least to its most; of each kind of task the kernels that are first "
-            "alone, under how many builds, and how far the next is behind. The builds: the usual one, "
-            "cargo's defaults, -Os, and of kernels in C -O3 and -O3 with LTO"
-        }
-        div.wide {
-            table.side {
-                tr {
-                    th {}
-                    @for column in &ranking.columns {
-                        th { (proper(&column.kernel)) " " (column.kind) }
-                    }
-                    th { "first" }
-                }
-                @for row in rows {
-                    tr {
-                        th { (row.name) }
-                        @for cell in &row.cells {
-                            td { (cell.and_then(|cell| cell.builds).map_or("–".to_owned(), range)) }
-                        }
-                        td { (firsts(row)) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The least and the most of a figure's builds.
-fn range(builds: Figures) -> String {
-    let [low, high] = [f64::min, f64::max].map(|of| builds.into_iter().reduce(of).unwrap_or(0.0));
-    let [low, high] = [low, high].map(span::grouped);
-    if low == high { low } else { format!("{low}–{high}") }
 }
 
 fn column(column: &Column) -> Markup {

@@ -8,6 +8,7 @@
 //! the whole document.
 
 mod answer;
+mod builds;
 mod case_figures;
 mod cases;
 pub mod claims;
