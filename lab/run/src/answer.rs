@@ -56,6 +56,9 @@ pub struct Answering {
     /// The parts of costs, which the page draws as stacked bars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
+    /// One round of each of several traced cases, drawn on one time line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// The values that sentences name.
     #[serde(rename = "value", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Pick>,
@@ -171,7 +174,7 @@ pub struct Pick {
     /// The parameters of the cases.
     #[serde(deserialize_with = "words", skip_serializing_if = "BTreeMap::is_empty")]
     pub when: BTreeMap<OneLine, OneLine>,
-    /// The series; the first measured one if empty.
+    /// The series; the first measured one if empty. `*, from release`: the last one whose name ends so.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub series: OneLine,
     /// The statistic or figure; the median if empty.
@@ -235,6 +238,22 @@ pub struct Bar {
     /// last part is the one in question.
     #[serde(rename = "part")]
     pub parts: Vec<Pick>,
+}
+
+/// One round of each of several traced cases: who ran when, on one time line whose zero is the start
+/// of the wait. The round of each is one whose wait is nearest to the panel's figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Rounds {
+    /// The tasks of a case by their names in the picture, in the order in which they are made: first
+    /// the one that waits, last the one that begins and ends a round.
+    pub tasks: Vec<OneLine>,
+    /// The name of all other tasks of the case.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub others: OneLine,
+    /// The panels from the top: heading, cases, and the series with the statistic that tells the wait.
+    #[serde(rename = "panel")]
+    pub panels: Vec<Pick>,
 }
 
 /// A sentence with `{value}` or `{value statistic}` in it, and its conditions.

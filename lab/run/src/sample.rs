@@ -12,7 +12,7 @@ use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
     Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
     SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
-    answer::{Bar, Claim, Finding, Layout, Pick, Ruling, Sentence, Stack, Sweep},
+    answer::{Bar, Claim, Finding, Layout, Pick, Rounds, Ruling, Sentence, Stack, Sweep},
 };
 
 /// Returns a run with one case of each kind.
@@ -116,6 +116,11 @@ fn answering() -> Answering {
         machine: "host".into(),
         beside: "ibex".into(),
         rows: vec![pick.clone()],
+        rounds: Some(Rounds {
+            tasks: ["one".into(), "other".into()].into(),
+            others: "rest".into(),
+            panels: vec![pick.clone()],
+        }),
         sweep: Some(Sweep {
             name: "A switch among tasks".into(),
             by: "tasks".into(),

@@ -37,6 +37,15 @@ Examples:
 
 Exit status: 0 pass, 1 error, 2 limit missed, 4 inconclusive, 130 interrupted.";
 
+pub const SHOW: &str = "\
+Examples:
+  chronoscope show inversion                        tandem, emulated
+  chronoscope show inversion --target linux-rt@vm   Linux, in a guest
+  chronoscope show miss                             stock Linux and PREEMPT_RT
+
+EXPERIMENT is inversion, wakeup, preemption or miss. The kernel's own recording is
+in the figures. Exit status: as of `run`.";
+
 pub const WORST: &str = "\
 Examples:
   chronoscope worst switch                          tandem and FreeRTOS

@@ -69,6 +69,10 @@ pub enum Command {
     /// Run experiments, or a study, and show the answer.
     #[command(after_help = help::RUN)]
     Run(Run),
+    /// Draw a picture to learn from, of a run that is made now: who runs when, in an inversion, a
+    /// wake-up, a preemption, a miss. It takes the options of `run`.
+    #[command(after_help = help::SHOW)]
+    Show(Run),
     /// How long can an interrupt wait? Have one arrive at every instruction of a round of an
     /// experiment, on an emulated Cortex-M. It takes the options of `run`.
     #[command(after_help = help::WORST)]

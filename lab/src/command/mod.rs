@@ -28,6 +28,7 @@ mod report;
 mod run;
 mod schema;
 mod session;
+mod show;
 mod single;
 mod team;
 mod trace;
@@ -53,6 +54,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Cache(cache) => cache::execute(&cache),
         Command::Capture(capture) => capture::execute(&capture),
         Command::Run(run) => run::execute(&run),
+        Command::Show(run) => show::execute(run),
         Command::Worst(run) => worst::execute(run),
         Command::Why(why) => why::execute(&why),
         Command::Bisect(bisect) => bisect::execute(&bisect),

@@ -86,7 +86,7 @@ fn every_study_answers_on_its_first_screen() {
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "answers");
     let runs = runs_in(&fixtures());
-    assert_eq!(runs.len(), 12);
+    assert_eq!(runs.len(), 16);
     for run in &runs {
         let name = run.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
         let file = folder.join(format!("{name}.html")).display().to_string();

@@ -1,6 +1,11 @@
 //! The commands of the tutorials, run as they are shown, in the order of the page.
 
-use crate::common::documented::{Desk, commands, is_done, root};
+use std::fs;
+
+use crate::common::{
+    chronoscope,
+    documented::{Desk, commands, is_done, root},
+};
 
 /// Runs all commands of a tutorial that need no more than this machine.
 fn follow(tutorial: &str) {
@@ -32,6 +37,35 @@ fn measuring_own_code() {
 #[test]
 fn measuring_a_board() {
     follow("measure-a-board");
+}
+
+#[test]
+fn seeing_who_runs() {
+    follow("see-who-runs");
+    // The pictures of the page are what the commands print, to the character; of Linux, whose version
+    // is the archive's, to the headings.
+    let page = fs::read_to_string(root().join("docs/tutorials/see-who-runs.md")).unwrap();
+    let mut shown = page.split("```text\n").skip(1).map(|part| part.split("```").next().unwrap());
+    for name in ["wakeup", "preemption", "inversion", "miss"] {
+        let picture = shown.next().unwrap();
+        let screen = chronoscope(&["show", name, "-q", "--no-store"]).exits(0).stdout.clone();
+        let is_there = match name {
+            "miss" => {
+                picture.lines().filter(|line| line.contains(": ")).all(|line| screen.contains(line))
+            }
+            _ => screen.contains(picture),
+        };
+        assert!(is_there, "{name}:\n{screen}");
+    }
+}
+
+#[test]
+fn a_picture_is_named() {
+    chronoscope(&["show"]).complains("name a picture: inversion, miss, preemption, wakeup");
+    chronoscope(&["show", "inversoin"]).complains("did you mean `inversion`?");
+    chronoscope(&["show", "switch"]).complains("the pictures are inversion");
+    chronoscope(&["show", "wakeup", "miss"]).complains("one picture at a time");
+    chronoscope(&["show", "wakeup", "--study", "quick"]).complains("no --study");
 }
 
 /// Two studies on this machine, in all their length.

@@ -10,11 +10,13 @@ pub mod compared;
 pub mod elsewhere;
 pub mod explain;
 pub mod headline;
+pub mod lanes;
 pub mod latency;
 pub mod list;
 pub mod picture;
 pub mod ranking;
 pub mod reading;
+pub mod rounds;
 pub mod rule;
 pub mod span;
 pub mod terminal;
@@ -28,6 +30,7 @@ use self::{
     latency::Latency,
     list::{Limited, List},
     ranking::{Ranking, Wins},
+    rounds::Picture,
     rule::Ruled,
     trust::Trust,
 };
@@ -93,6 +96,8 @@ pub enum Body<'a> {
     List(List),
     /// The waits of an interrupt over the moment of its arrival.
     Arrivals(Vec<Strip>),
+    /// A round of each of several traced cases, on one time line.
+    Rounds(Picture),
     /// No case has evidence.
     Nothing,
 }
@@ -144,7 +149,7 @@ impl<'a> Answer<'a> {
             title,
             trust: trust(run, &body),
             also: [
-                cause_of_worst(run),
+                cause_of_worst(run, &body),
                 like_for_like(&rules, &body),
                 under_builds(run, &rules, &body),
                 ruled.all(&rules.also),
@@ -180,7 +185,7 @@ fn under_builds(run: &Run, rules: &Answering, body: &Body<'_>) -> Vec<String> {
 
 /// The cause of the worst sample of all traced cases, as far as the trace shows one; empty without a
 /// trace.
-fn cause_of_worst(run: &Run) -> Vec<String> {
+fn cause_of_worst(run: &Run, body: &Body<'_>) -> Vec<String> {
     let traced = run.cases.iter().filter(|case| case.is_proven());
     let traced = traced.filter_map(|case| Some((case, cause::unknown(case)?)));
     let with_worst = traced.filter_map(|(case, unknown)| {
@@ -193,7 +198,12 @@ fn cause_of_worst(run: &Run) -> Vec<String> {
         return Vec::new();
     };
     let causes = cause::traced(case, series);
-    if causes.is_empty() { vec![unknown] } else { causes.into_iter().take(2).collect() }
+    match body {
+        // The picture is the trace.
+        Body::Rounds(_) => Vec::new(),
+        _ if causes.is_empty() => vec![unknown],
+        _ => causes.into_iter().take(2).collect(),
+    }
 }
 
 /// The question, then the targets, the machine, and the number of cases.
@@ -230,6 +240,9 @@ fn body<'a>(run: &'a Run, rules: &Answering) -> Body<'a> {
     };
     let ranking = || Ranking::from_run(run, rules).map(Body::Ranking);
     let arrivals = || arrivals::strips(run).map(Body::Arrivals);
+    if let Some(picture) = rules.rounds.as_ref().and_then(|rounds| Picture::from_run(run, rounds)) {
+        return Body::Rounds(picture);
+    }
     let found = match rules.layout {
         Layout::Latencies => None,
         Layout::Auto if !run.peers.is_empty() && run.cases.is_empty() => list(list::peers(run)),

@@ -103,11 +103,15 @@ pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
     rest.take(if are_equals { usize::MAX } else { 1 })
 }
 
-/// The series of a case that a pick selects.
+/// The series of a case that a pick selects. A name that begins with `*` selects the last one whose name
+/// ends with the rest.
 pub fn series<'a>(pick: &Pick, case: &'a CaseResult) -> Option<&'a SeriesResult> {
     match &*pick.series {
         "" => case.measured().next(),
-        name => case.series.iter().find(|series| *series.name == *name),
+        name => match name.strip_prefix('*') {
+            Some(end) => case.series.iter().rfind(|series| series.name.ends_with(end)),
+            None => case.series.iter().find(|series| *series.name == *name),
+        },
     }
 }
 

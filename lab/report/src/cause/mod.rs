@@ -9,7 +9,7 @@ pub mod schedule;
 mod split;
 mod stack;
 mod timerlat;
-mod window;
+pub(crate) mod window;
 
 use window::RepetitionSamples;
 

@@ -61,7 +61,7 @@ pub fn sentence(
 }
 
 /// The kernel's trace of the repetition with a series' worst sample.
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     pub text: &'a str,
     pub cpu: u32,
     /// The start of the series' first sample, in ns of the trace's clock.
@@ -104,7 +104,7 @@ impl<'a> Record<'a> {
 }
 
 /// The name of the case's tasks, which is the name of the task that begins and ends the case.
-pub(super) fn own(record: &str) -> Option<&str> {
+pub(crate) fn own(record: &str) -> Option<&str> {
     let mut marked = record.lines().filter_map(|line| match line::read(line) {
         Line::Event(event)
             if matches!(event.kind, line::EventKind::Mark("the case begins" | "the case ends")) =>
@@ -125,7 +125,7 @@ fn origin(record: &str, series: &str) -> Option<f64> {
 }
 
 /// A start and an end, in ns.
-pub(super) type Span = (f64, f64);
+pub(crate) type Span = (f64, f64);
 
 /// A duration and its uncertainty, in ns.
 #[derive(Clone, Copy, Default)]

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::{
     builds, picture,
     plot::{bar, dot, label},
+    rounds,
 };
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::arrivals::Strip,
@@ -76,6 +77,7 @@ pub fn answer(run: &Run) -> (String, Markup) {
             Body::Ranking(ranking) => (beside_limits(run, &self::ranking(ranking))),
             Body::List(list) => (pictured(run, list)),
             Body::Arrivals(strips) => (self::strips(strips)),
+            Body::Rounds(picture) => (rounds::figure(picture)),
             Body::Nothing => {},
         }
         @for line in &answer.also { p.cap { (line) } }

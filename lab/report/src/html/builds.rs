@@ -1,4 +1,4 @@
-//! What other builds of the same kernels would change in a ranking.
+//! A ranking under other builds of the same kernels.
 
 use maud::{Markup, html};
 

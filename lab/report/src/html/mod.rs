@@ -29,6 +29,7 @@ mod plot;
 mod published;
 mod ranges;
 mod ratio;
+mod rounds;
 mod rows;
 mod rules;
 mod scale;

@@ -66,7 +66,7 @@ fn figure(panel: &Panel<'_>, entry: &Entry<'_>, parts: &Parts) -> Figure {
         facts: panel.facts(&[entry]),
         svg: svg.finish(&format!("Parts of the worst samples of {}", entry.name)),
         legend: parts.names.iter().map(|&name| name.to_owned()).collect(),
-        header: ["at", "all"].into_iter().chain(parts.names.iter().copied()).collect(),
+        header: ["at", "sample"].into_iter().chain(parts.names.iter().copied()).collect(),
         rows: parts.rows.iter().map(row).collect(),
         ..Figure::default()
     }

@@ -4,3 +4,4 @@ mod answer;
 mod experiments;
 mod google_benchmark;
 mod pages;
+mod rounds;
