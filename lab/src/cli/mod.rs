@@ -175,6 +175,10 @@ pub struct Run {
     /// Targets, as linux@host; with an image of your own NAME=IMAGE@MACHINE.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE", help_heading = WHAT)]
     pub target: Vec<String>,
+    /// The image of a study's target with a variable: for `mine=$app@cortex-m4` in the study,
+    /// app=build/app.elf. Can be repeated.
+    #[arg(long, value_name = "NAME=FILE", help_heading = OWN)]
+    pub image: Vec<String>,
     // In documentation, the brackets would be a link.
     #[arg(
         long,

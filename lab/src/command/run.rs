@@ -1,7 +1,7 @@
 //! `chronoscope run`: cases from a study or from the command line, run, judged, shown.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     env,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -428,6 +428,7 @@ fn overrides(
     Ok(Overrides {
         experiments: experiments.to_vec(),
         targets: targets(arguments, place)?,
+        images: images(&arguments.image)?,
         settings: settings(arguments)?,
         repeat: arguments.repeat.map(usize::try_from).transpose()?,
         fewest: arguments.output.format().fewest,
@@ -513,6 +514,27 @@ fn targets(arguments: &cli::Run, place: Option<&Holding<'_>>) -> Result<Vec<Targ
         );
     }
     Ok(targets)
+}
+
+/// The images of `--image`, by the names of the study's variables.
+///
+/// # Errors
+/// A value is not `NAME=FILE`, or a name is given twice.
+fn images(given: &[String]) -> Result<BTreeMap<String, PathBuf>> {
+    let mut images = BTreeMap::new();
+    for text in given {
+        let Some((name, file)) =
+            text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty())
+        else {
+            bail!(
+                "`--image {text}`: write the study's variable and the file, as app=build/app.elf"
+            );
+        };
+        if images.insert(name.to_owned(), PathBuf::from(file)).is_some() {
+            bail!("`--image {name}=…` is given twice");
+        }
+    }
+    Ok(images)
 }
 
 /// The values of other flags, then of `--set`.

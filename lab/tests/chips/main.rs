@@ -11,6 +11,7 @@ mod accounts;
 mod answers;
 mod bisect;
 mod builds;
+mod ci;
 mod cortex_m4;
 mod cortex_m4_code;
 mod full_folder;

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::ci::image_of_tandem;
 use crate::common::{
     chronoscope,
     documented::{Desk, commands, is_done, root},
@@ -9,7 +10,10 @@ use crate::common::{
 
 /// Runs all commands of a tutorial that need no more than this machine.
 fn follow(tutorial: &str) {
-    let desk = Desk::new(tutorial);
+    follow_at(&Desk::new(tutorial), tutorial);
+}
+
+fn follow_at(desk: &Desk, tutorial: &str) {
     let shown = commands(&root().join(format!("docs/tutorials/{tutorial}.md")));
     assert!(shown.len() > 3, "{tutorial}: {shown:#?}");
     for command in shown.iter().filter(|command| !command.is_skipped) {
@@ -26,7 +30,11 @@ fn choosing_a_kernel() {
 
 #[test]
 fn guarding_a_kernel() {
-    follow("guard-a-kernel");
+    let desk = Desk::new("guard-a-kernel");
+    fs::copy(image_of_tandem(), desk.0.path("build/app.elf")).unwrap();
+    follow_at(&desk, "guard-a-kernel");
+    let check = desk.shell("chronoscope baseline check baseline.toml --strict");
+    check.exits(0);
 }
 
 #[test]

@@ -131,6 +131,10 @@ impl Desk {
         for image in ["build/app.elf", "app.elf", "old.elf", "new.elf", "tandem.elf"] {
             folder.file(image, header());
         }
+        let page = root().join("docs/tutorials/guard-a-kernel.md");
+        let page = fs::read_to_string(page).expect("the tutorial is there");
+        let study = page.split("```toml\n").nth(1).and_then(|part| part.split("```").next());
+        folder.file("kernel.toml", study.expect("the tutorial has a study"));
         for program in ["app", "build/app"] {
             copy_program("/bin/true", folder.path(program));
         }

@@ -188,11 +188,31 @@ fn a_study_starts_no_image() {
         let file = folder.file("study.toml", text);
         for more in [&[][..], &["--target", "linux@host"], &["--list"]] {
             chronoscope(&[&["run", "--study", &file], more].concat()).complains(&format!(
-                "which a study may not start: name it on the command line, as --target {target}"
+                "which a study may not start: write mine=$image@host in the study, and give it on the \
+                 command line, as --image image={program}"
             ));
         }
     }
     assert!(!std::path::Path::new(&mark).exists());
+}
+
+#[test]
+fn an_image_of_a_study_is_given_on_the_command_line() {
+    let folder = Folder::new("given-image");
+    let text = "name = \"mine\"\ntitle = \"\"\n[[case]]\nexperiment = \"switch\"\n\
+                target = [\"mine=$app@cortex-m4\", \"tandem@cortex-m4\"]\nset = { loops = 20 }\n";
+    let file = folder.file("mine.toml", text);
+    let with = |more: &[&str]| chronoscope(&[&["run", "--study", &file, "--list"], more].concat());
+    with(&[]).complains(
+        "case 1 of `mine`: `mine=$app@cortex-m4` has no image yet: give it as --image app=FILE",
+    );
+    with(&["--image", "ap=a.elf"])
+        .complains("no target of the study has an image `$ap`; did you mean `app`?");
+    with(&["--image", "app=a.elf", "--image", "app=b.elf"]).complains("given twice");
+    with(&["--image", "app"]).complains("write the study's variable and the file");
+    with(&["--image", "app=none.elf"]).complains("none.elf");
+    // Other targets on the command line need no image.
+    with(&["--target", "tandem@cortex-m4"]).exits(0).shows("tandem@cortex-m4");
 }
 
 #[test]

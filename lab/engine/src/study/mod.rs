@@ -5,8 +5,9 @@ mod published;
 mod requirement;
 
 use std::{
+    collections::BTreeMap,
     io::{ErrorKind, Read},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -108,6 +109,8 @@ pub struct Overrides {
     pub experiments: Vec<String>,
     /// The targets of all cases; if empty, the study's.
     pub targets: Vec<Target>,
+    /// The images for which the study's targets have a variable, as `mine=$app@cortex-m4`, by its name.
+    pub images: BTreeMap<String, PathBuf>,
     /// Values of parameters, which replace the study's.
     pub settings: Settings,
     /// The number of repetitions. If `None`, there are as many as the study says, and more where
@@ -233,6 +236,13 @@ impl Study {
     }
 
     fn expand(&self, machines: &Machines, overrides: &Overrides) -> Result<Vec<Case>> {
+        let known: Vec<&str> = self.entries.iter().flat_map(Entry::variables).collect();
+        if let Some(name) = overrides.images.keys().find(|name| !known.contains(&name.as_str())) {
+            bail!(
+                "`--image {name}=…`: no target of the study has an image `${name}`{}",
+                words::nearest(name, known.iter().copied())
+            );
+        }
         let mut cases = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             if overrides.experiments.is_empty() || overrides.experiments.contains(&entry.experiment)
@@ -272,6 +282,34 @@ impl Study {
 impl Entry {
     fn published(&self) -> Result<Vec<Published>> {
         Ok(self.published.iter().map(PublishedRow::figures).collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// The names of the variables in the images of its targets.
+    fn variables(&self) -> impl Iterator<Item = &str> {
+        self.target.iter().filter_map(|target| {
+            let image = target.split_once('=')?.1.rsplit_once('@')?.0;
+            image.strip_prefix(VARIABLE)
+        })
+    }
+
+    /// The targets, with the images that the command line gives for their variables.
+    ///
+    /// # Errors
+    /// A target cannot be read, or names a file; or a variable has no image.
+    fn targets(&self, overrides: &Overrides) -> Result<Vec<Target>> {
+        let target = |text: &String| {
+            let target: Target = text.parse()?;
+            let Some(name) = target.image.as_deref().and_then(variable) else {
+                no_image(&target)?;
+                return Ok(target);
+            };
+            let image = overrides.images.get(name).cloned();
+            if image.is_none() && overrides.targets.is_empty() {
+                bail!("`{text}` has no image yet: give it as --image {name}=FILE");
+            }
+            Ok(Target { image, ..target })
+        };
+        self.target.iter().map(target).collect()
     }
 
     /// The experiment with its defaults.
@@ -332,9 +370,7 @@ impl Entry {
             bail!("repeat is at least 1");
         }
         self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
-        let written =
-            self.target.iter().map(|target| target.parse()).collect::<Result<Vec<Target>, _>>()?;
-        written.iter().try_for_each(no_image)?;
+        let written = self.targets(overrides)?;
         let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
         if overrides.targets.is_empty() {
             written.iter().try_for_each(no_device)?;
@@ -407,6 +443,14 @@ fn deadline(text: &str) -> Result<f64> {
     }
 }
 
+/// The sign before the name of a variable.
+const VARIABLE: char = '$';
+
+/// The name of the variable that stands for an image in a study.
+fn variable(image: &Path) -> Option<&str> {
+    image.to_str()?.strip_prefix(VARIABLE)
+}
+
 /// Checks that a target of a study names no image, which may be a program for this computer.
 ///
 /// # Errors
@@ -414,12 +458,12 @@ fn deadline(text: &str) -> Result<f64> {
 fn no_image(target: &Target) -> Result<()> {
     if let Some(image) = &target.image {
         bail!(
-            "{} is a file of this computer, which a study may not start: name it on the command \
-             line, as --target {}={}@{}",
+            "{} is a file of this computer, which a study may not start: write {}=$image@{} in the \
+             study, and give it on the command line, as --image image={}",
             image.display(),
             target.kernel,
-            image.display(),
-            target.machine
+            target.machine,
+            image.display()
         );
     }
     Ok(())
