@@ -292,24 +292,29 @@ impl Entry {
         })
     }
 
-    /// The targets, with the images that the command line gives for their variables.
+    /// The targets, with the images that the command line gives for their variables; without those
+    /// that have none, where the command line names other targets.
     ///
     /// # Errors
     /// A target cannot be read, or names a file; or a variable has no image.
     fn targets(&self, overrides: &Overrides) -> Result<Vec<Target>> {
-        let target = |text: &String| {
-            let target: Target = text.parse()?;
-            let Some(name) = target.image.as_deref().and_then(variable) else {
+        let mut targets = Vec::new();
+        for text in &self.target {
+            let mut target: Target = text.parse()?;
+            if let Some(name) = target.image.as_deref().and_then(variable) {
+                target.image = match overrides.images.get(name) {
+                    Some(image) => Some(image.clone()),
+                    None if overrides.targets.is_empty() => {
+                        bail!("`{text}` has no image yet: give it as --image {name}=FILE")
+                    }
+                    None => continue,
+                };
+            } else {
                 no_image(&target)?;
-                return Ok(target);
-            };
-            let image = overrides.images.get(name).cloned();
-            if image.is_none() && overrides.targets.is_empty() {
-                bail!("`{text}` has no image yet: give it as --image {name}=FILE");
             }
-            Ok(Target { image, ..target })
-        };
-        self.target.iter().map(target).collect()
+            targets.push(target);
+        }
+        Ok(targets)
     }
 
     /// The experiment with its defaults.
