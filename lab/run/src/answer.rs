@@ -35,6 +35,10 @@ pub struct Answering {
     pub question: OneLine,
     /// The form of the rows.
     pub layout: Layout,
+    /// The question is answered by *Yes*, *No* or *Not decided*: limits decide, and the run's status is
+    /// 0, 2 or 4.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub decides: bool,
     /// The kernel whose limits and wins the title of a ranking counts; the best one if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub subject: OneLine,

@@ -111,6 +111,7 @@ fn answering() -> Answering {
     Answering {
         question: "Is this a sample?".into(),
         layout: Layout::Auto,
+        decides: true,
         subject: "linux".into(),
         floor: "bare".into(),
         machine: "host".into(),

@@ -8,7 +8,7 @@ use super::keep;
 use crate::cli;
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::fleet;
-use chronoscope_report::{self as report, format::JSON};
+use chronoscope_report::{self as report, answer::decision, format::JSON};
 use chronoscope_store::{Store, reference::load_file};
 use chronoscope_units::OneLine;
 
@@ -40,5 +40,5 @@ pub fn execute(arguments: &cli::Merge) -> Result<u8> {
     if run.context.interrupted {
         return Ok(INTERRUPTED);
     }
-    Ok(run.status().exit_code())
+    Ok(decision::status(&run).exit_code())
 }

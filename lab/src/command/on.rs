@@ -21,7 +21,7 @@ use chronoscope_engine::{
     fleet::engine::gather, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
 };
 use chronoscope_machine::Machines;
-use chronoscope_report as report;
+use chronoscope_report::{self as report, answer::decision};
 use chronoscope_run::{Context, Run};
 use chronoscope_store::{Store, reference::load_file};
 use chronoscope_units::words::hint;
@@ -96,7 +96,7 @@ pub fn execute(
         .map_err(|error| error.context(left(&parts)))?;
     // The run is written, so the parts are of no more use.
     let _ = fs::remove_dir_all(&parts.folder);
-    Ok(run.status().exit_code())
+    Ok(decision::status(&run).exit_code())
 }
 
 /// The words of the command line without `--store` and its value: a shard stores nothing, and the

@@ -23,7 +23,7 @@ use chronoscope_engine::{
 use chronoscope_machine::{
     Machines, serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel,
 };
-use chronoscope_report::{self as report, Screen, format::JSON};
+use chronoscope_report::{self as report, Screen, answer::decision, format::JSON};
 use chronoscope_run::{Context, Shard, Target, names::COMPILED, names::EVERY_BUILD};
 use chronoscope_units::{OneLine, words, words::listed};
 
@@ -276,7 +276,7 @@ impl Prepared {
             console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
             return Ok(INTERRUPTED);
         }
-        Ok(run.status().exit_code())
+        Ok(decision::status(run).exit_code())
     }
 }
 

@@ -7,6 +7,7 @@ pub mod asked;
 pub mod builds;
 pub mod claims;
 pub mod compared;
+pub mod decision;
 pub mod elsewhere;
 pub mod explain;
 pub mod headline;
@@ -27,12 +28,13 @@ use std::{borrow::Cow, fmt};
 
 use self::{
     arrivals::Strip,
+    decision::Decision,
     latency::Latency,
     list::{Limited, List},
     ranking::{Ranking, Wins},
     rounds::Picture,
     rule::Ruled,
-    trust::Trust,
+    trust::{Trust, Verdict},
 };
 use crate::cause;
 use chronoscope_run::{Answering, CaseResult, Run, Status, answer::Layout};
@@ -47,6 +49,8 @@ pub struct Answer<'a> {
     pub context: Vec<String>,
     /// The finding, in one sentence.
     pub title: String,
+    /// The decision, where the question asks for one.
+    pub decision: Option<Decision>,
     /// How far the figures can be trusted.
     pub trust: Trust,
     /// The rows below the title.
@@ -140,15 +144,19 @@ impl<'a> Answer<'a> {
         let ruled = Ruled { run, rules: &rules };
         let body = body(run, &rules);
         let title = ruled.first(&rules.title);
-        let title = title.unwrap_or_else(|| own_title(run, &rules, &body));
-        let problems = problems(run, &body);
+        let decision = Decision::on(run, &rules);
+        let decided = decision.as_ref().map(|decision| decision.title(run));
+        let title = decided.or(title).unwrap_or_else(|| own_title(run, &rules, &body));
+        let problems = problems(run, &rules, &body);
         let mut next = own_next(run);
         next.extend(ruled.all(&rules.next).iter().map(|words| Step::from_words(words)));
         Self {
             context: context(run, &rules),
             title,
-            trust: trust(run, &body),
+            decision,
+            trust: trust(run, &rules, &body),
             also: [
+                if rules.decides { decision::places(run) } else { Vec::new() },
                 cause_of_worst(run, &body),
                 like_for_like(&rules, &body),
                 under_builds(run, &rules, &body),
@@ -163,9 +171,12 @@ impl<'a> Answer<'a> {
 }
 
 /// The trust in a run. A ranking without limits says in their place how far it holds under other
-/// builds of the kernels.
-fn trust(run: &Run, body: &Body<'_>) -> Trust {
+/// builds of the kernels. A decision against the machine needs no trust in it.
+fn trust(run: &Run, rules: &Answering, body: &Body<'_>) -> Trust {
     let mut found = Trust::from_run(run);
+    if Decision::on(run, rules) == Some(Decision::No) {
+        found.verdicts.insert(0, Verdict::enough());
+    }
     if let Body::Ranking(ranking) = body
         && let Some(builds) = ranking.under_builds(run)
     {
@@ -240,6 +251,11 @@ fn body<'a>(run: &'a Run, rules: &Answering) -> Body<'a> {
     };
     let ranking = || Ranking::from_run(run, rules).map(Body::Ranking);
     let arrivals = || arrivals::strips(run).map(Body::Arrivals);
+    if rules.decides
+        && let Some(list) = decision::figures(run)
+    {
+        return Body::List(list);
+    }
     if let Some(picture) = rules.rounds.as_ref().and_then(|rounds| Picture::from_run(run, rounds)) {
         return Body::Rounds(picture);
     }
@@ -410,7 +426,7 @@ fn of_experiments(run: &Run) -> String {
 /// The notes that all cases have, as of what an account may not do; the reasons of verdicts that are
 /// no pass, the worst first; and for a few cases also their own notes. Missed limits are left out
 /// where the rows are limits.
-fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
+fn problems(run: &Run, rules: &Answering, body: &Body<'_>) -> Vec<Problem> {
     let rows_are_limits =
         matches!(body, Body::List(list) if list.rows.iter().any(|row| row.share.is_some()));
     let has_all = |note: &str| run.cases.iter().all(|case| case.log.iter().any(|one| one == note));
@@ -432,7 +448,10 @@ fn problems(run: &Run, body: &Body<'_>) -> Vec<Problem> {
     };
     for case in &run.cases {
         let status = case.verdict.status;
-        let told = rows_are_limits && status == Status::LimitMissed;
+        // A miss decides, also where the hypervisor may be to blame: it is a part of the machine.
+        let decided = || case.limits.iter().any(|limit| !limit.missed(case).is_empty());
+        let told = rows_are_limits
+            && (status == Status::LimitMissed || rules.decides && case.is_proven() && decided());
         for reason in case.verdict.reasons.iter().filter(|_| !told) {
             add(Some(status), reason, name(case));
         }

@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::arrivals::Strip,
-    answer::builds::under, answer::elsewhere, answer::latency::Latency, answer::list::Limited,
-    answer::list::List, answer::list::ListRow, answer::list::limited, answer::ranking::Column,
-    answer::ranking::Place, answer::ranking::Ranking, answer::ranking::Row,
-    answer::ranking::amount_of, answer::rule, answer::rule::proper, answer::rules, answer::span,
-    answer::span::amount, answer::span::grouped, answer::trust::Trust,
+    answer::builds::under, answer::decision::Decision, answer::elsewhere, answer::latency::Latency,
+    answer::list::Limited, answer::list::List, answer::list::ListRow, answer::list::limited,
+    answer::ranking::Column, answer::ranking::Place, answer::ranking::Ranking,
+    answer::ranking::Row, answer::ranking::amount_of, answer::rule, answer::rule::proper,
+    answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
 use chronoscope_run::{Run, Status, Unit, answer::Pick};
 use chronoscope_units as units;
@@ -87,12 +87,23 @@ pub fn answer(run: &Run) -> (String, Markup) {
         Body::Ranking(ranking) => builds::ranges(ranking),
         _ => Markup::default(),
     };
-    let Answer { context, title, trust, next, .. } = &answer;
+    let Answer { context, title, trust, next, decision, .. } = &answer;
+    let body = html! { (word(decision.as_ref())) (body) };
     let page = html! {
         (first_screen(context, title, trust, &body, next))
         (super::fold(&under(run), &under_builds, false))
     };
     (answer.title, page)
+}
+
+/// The word of a decision, large; empty without one.
+fn word(decision: Option<&Decision>) -> Markup {
+    let class = match decision {
+        Some(Decision::Yes) => "good",
+        Some(Decision::No) => "bad",
+        _ => "doubt",
+    };
+    html! { @if let Some(decision) = decision { p class={ "word " (class) } { (decision.word()) } } }
 }
 
 /// The first screen of a page: the question and its context, the finding as the title, the trust in
