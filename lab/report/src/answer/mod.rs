@@ -337,19 +337,25 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
 /// title names: a study without a subject puts no kernel first by itself. `None` without a timing that
 /// is won.
 fn of_leaders(ranking: &Ranking) -> Option<String> {
-    let of_kind = |kind: &&str| {
+    let leaders = ["thread", "process", "coroutine"].into_iter().filter_map(|kind| {
         let name = ranking.leader(kind)?;
-        let Wins { won, rows } = ranking.wins(name, Some(kind))?;
-        Some(format!("of {} {} in {won} of {rows}", rule::kinds(kind), rule::proper(name)))
-    };
-    let kinds: Vec<String> =
-        ["thread", "process", "coroutine"].iter().filter_map(of_kind).collect();
+        Some((kind, name, ranking.wins(name, Some(kind))?))
+    });
+    let mut kinds: Vec<String> = Vec::new();
+    let mut before = "";
+    for (kind, name, Wins { won, rows }) in leaders {
+        // The same name again, and the word for rows, go without saying.
+        let shown = if name == before { String::new() } else { rule::proper(name) + " " };
+        let timings = if kinds.is_empty() { " timings" } else { "" };
+        kinds.push(format!("{shown}in {won} of {rows}{timings} of {}", rule::kinds(kind)));
+        before = name;
+    }
     if kinds.is_empty() {
         return None;
     }
     let cheapest =
         ranking.cheapest().map(|(kernel, cost)| format!("; {cost} is {}'s", rule::proper(kernel)));
-    let title = format!("{} {}", reading::capital(ranking.winner()), kinds.join(", "));
+    let title = format!("{}: {}", reading::capital(ranking.winner()), kinds.join(", "));
     Some(title + &cheapest.unwrap_or_default())
 }
 
