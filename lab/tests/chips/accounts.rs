@@ -10,7 +10,11 @@ use std::{
 };
 
 use crate::{
-    common::{Answer, Folder, program_path, run},
+    ci::image_of_tandem,
+    common::{
+        Answer, Folder, documented::Desk, documented::commands, documented::is_done,
+        documented::root, program_path, run,
+    },
     observe,
 };
 
@@ -26,7 +30,16 @@ fn cache() -> String {
 /// The program as the other account starts it. Only root can become another account; any other stays
 /// itself, without Rust in PATH.
 fn stranger(home: &Folder, words: &[&str]) -> Command {
-    let mut command = if rustix::process::geteuid().is_root() {
+    let mut command = become_stranger(&program_path());
+    command.args(words).env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+    command.env("HOME", &home.0).env("COLUMNS", "1000").env("XDG_CACHE_HOME", cache());
+    command.current_dir(&home.0);
+    command
+}
+
+/// A program as the other account starts it.
+fn become_stranger(program: &Path) -> Command {
+    if rustix::process::geteuid().is_root() {
         let mut command = Command::new("setpriv");
         // The folders above the checkout may be closed: reading is permitted, writing is not.
         command.args(["--securebits", "+no_setuid_fixup", "--clear-groups"]).args([
@@ -35,15 +48,11 @@ fn stranger(home: &Folder, words: &[&str]) -> Command {
             &format!("--reuid={STRANGER}"),
             &format!("--regid={STRANGER}"),
         ]);
-        command.arg(program_path());
+        command.arg(program);
         command
     } else {
-        Command::new(program_path())
-    };
-    command.args(words).env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
-    command.env("HOME", &home.0).env("COLUMNS", "1000").env("XDG_CACHE_HOME", cache());
-    command.current_dir(&home.0);
-    command
+        Command::new(program)
+    }
 }
 
 fn home(name: &str) -> Folder {
@@ -61,6 +70,37 @@ fn measured(home: &Folder, words: &[&str]) -> Answer {
     assert!(!answer.stderr.contains("building"), "{answer:#?}");
     answer.exits(0);
     answer
+}
+
+/// Two tutorials, typed by the other account after this one has built what they need.
+#[test]
+fn tutorials_are_followed_by_any_account() {
+    for tutorial in ["choose-a-kernel", "guard-a-kernel"] {
+        let page = root().join(format!("docs/tutorials/{tutorial}.md"));
+        let [own, other] = ["own", "other"].map(|who| {
+            let desk = Desk::new(&format!("{tutorial}-{who}"));
+            fs::copy(image_of_tandem(), desk.0.path("build/app.elf")).unwrap();
+            desk
+        });
+        run(Command::new("chmod").args(["-R", "a+rwX"]).arg(&other.0.0)).exits(0);
+        for command in commands(&page).iter().filter(|command| !command.is_skipped) {
+            own.shell(&command.text);
+            let answer = run(&mut stranger_shell(&other, &command.text));
+            assert!(is_done(&answer), "{tutorial}: {}: {answer:#?}", command.text);
+            assert!(!answer.stdout.is_empty() || command.text.contains(" -o "), "{}", command.text);
+        }
+    }
+}
+
+/// A line of a shell in the folder of a desk, as the other account types it at 80 columns.
+fn stranger_shell(desk: &Desk, line: &str) -> Command {
+    let mut command = become_stranger(Path::new("/bin/sh"));
+    command.args(["-c", line]).env_clear();
+    let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", desk.0.0.display());
+    command.env("PATH", path).env("HOME", &desk.0.0).env("COLUMNS", "80");
+    command.env("XDG_CACHE_HOME", cache()).env("XDG_DATA_HOME", desk.0.path("data"));
+    command.current_dir(&desk.0.0);
+    command
 }
 
 #[test]

@@ -6,13 +6,12 @@
 use chronoscope_run::{Answering, CaseResult, Run, SeriesResult, Statistic, Status};
 
 use super::{
-    TITLE,
+    Step, TITLE,
     list::{Limited, List, ListRow, limited},
     rule,
-    span::{self, Span, amount, grouped},
+    span::{self, Span, amount, bare, grouped, is_long},
     trust::{self, Trust},
 };
-use chronoscope_units::show;
 
 /// The answer to a question that asks for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +66,17 @@ impl Decision {
             Self::No => Status::LimitMissed,
             Self::Open(_) => Status::Inconclusive,
         }
+    }
+
+    /// The command that tells the cause of a miss; `None` where the run has recorded it already.
+    pub fn next(&self, run: &Run) -> Option<Step> {
+        let is_traced =
+            |case: &CaseResult| case.parameters.get("trace").is_some_and(|word| *word == "yes");
+        let asks = *self == Self::No && !run.cases.iter().any(is_traced);
+        asks.then(|| {
+            let command = format!("chronoscope run {} --set trace=yes", run.study);
+            Step::new("the cause of the worst, as root", command)
+        })
     }
 
     /// The decision in a sentence, with the figures that it rests on.
@@ -143,11 +153,11 @@ impl<'a> Starts<'a> {
     }
 
     fn deadline(&self) -> String {
-        show(self.shortest_deadline(), self.unit())
+        amount(self.shortest_deadline(), self.unit(), true)
     }
 
     fn worst(&self) -> String {
-        show(self.longest(), self.unit())
+        amount(self.longest(), self.unit(), true)
     }
 
     /// The p99 of all series, from the least to the greatest of their repetitions.
@@ -174,6 +184,7 @@ pub fn figures(run: &Run) -> Option<List> {
     let on = |statistic: &str| -> Vec<&Limited<'_>> {
         limits.iter().filter(|one| *one.limit.statistic == *statistic).collect()
     };
+    let unit = starts.unit();
     let row = |name: String, value: String, allowed: String, judged: &[&Limited<'_>]| {
         let worst = judged.iter().max_by(|one, other| one.share.total_cmp(&other.share));
         let status = match judged.iter().all(|one| one.held) {
@@ -181,7 +192,7 @@ pub fn figures(run: &Run) -> Option<List> {
             false => Status::LimitMissed,
         };
         ListRow {
-            cells: vec![name, value, allowed],
+            cells: vec![name, bare(&value, unit), bare(&allowed, unit)],
             verdict: if judged.is_empty() { String::new() } else { status.words().to_owned() },
             status,
             share: worst.map(|one| one.share),
@@ -217,7 +228,7 @@ pub fn figures(run: &Run) -> Option<List> {
         let value = amount(one.value, &one.unit, true);
         row(one.name(run), value, one.bound_words(), &[one])
     }));
-    Some(List { head: vec!["", "measured", "allowed"], rows })
+    Some(List { head: vec![if is_long(unit) { unit } else { "" }, "measured", "allowed"], rows })
 }
 
 /// The most cases whose late starts stand one by one.
@@ -234,7 +245,7 @@ pub fn places(run: &Run) -> Vec<String> {
         let worst = series.iter().filter_map(|series| series.summary.max).reduce(f64::max)?;
         let label = rule::label(run, case);
         let name = [&*case.experiment, &*label].join(" ");
-        let shown = show(worst, series[0].unit.name());
+        let shown = amount(worst, series[0].unit.name(), true);
         Some((late, worst, format!("{}: {late} late, worst {shown}", name.trim_end())))
     };
     let proven = run.cases.iter().filter(|case| case.is_proven());

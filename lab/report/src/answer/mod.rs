@@ -149,6 +149,7 @@ impl<'a> Answer<'a> {
         let title = decided.or(title).unwrap_or_else(|| own_title(run, &rules, &body));
         let problems = problems(run, &rules, &body);
         let mut next = own_next(run);
+        next.extend(decision.as_ref().and_then(|decision| decision.next(run)));
         next.extend(ruled.all(&rules.next).iter().map(|words| Step::from_words(words)));
         Self {
             context: context(run, &rules),

@@ -5,13 +5,14 @@
 //! waiting task goes on in the trace.
 
 use chronoscope_run::{
-    CaseResult, Run, Statistic, Status, Unit,
+    CaseResult, Run, Statistic, Status,
     answer::{Pick, Rounds},
 };
 
 use super::{
     lanes::{Lane, Lanes},
     rule, span,
+    span::{bare, is_long},
 };
 use crate::timeline::tick;
 use chronoscope_units::OneLine;
@@ -178,17 +179,6 @@ fn panel(case: &CaseResult, rules: &Rounds, pick: &Pick) -> Option<Panel> {
     };
     let tracks = found.tracks(rules, Raised::by(case));
     Some(Panel { heading, wait: Ok(wait), tracks, tick: tick(case), unit })
-}
-
-/// Returns whether a unit is written once for a picture, and not beside each number.
-fn is_long(unit: &str) -> bool {
-    [Unit::Instructions.name(), Unit::Cycles.name()].contains(&unit)
-}
-
-/// The number of an amount, without a unit that stands elsewhere.
-fn bare(amount: &str, unit: &str) -> String {
-    let number = amount.strip_suffix(unit).filter(|_| is_long(unit));
-    number.map_or(amount, str::trim_end).to_owned()
 }
 
 /// When the task that ends a wait runs at the priority of the one that waits.

@@ -112,6 +112,17 @@ impl Span {
     }
 }
 
+/// Returns whether a unit is written once for a table or a picture, and not beside each number.
+pub fn is_long(unit: &str) -> bool {
+    [Unit::Instructions.name(), Unit::Cycles.name()].contains(&unit)
+}
+
+/// The number of an amount, without a unit that stands elsewhere.
+pub fn bare(amount: &str, unit: &str) -> String {
+    let number = amount.strip_suffix(unit).filter(|_| is_long(unit));
+    number.map_or(amount, str::trim_end).to_owned()
+}
+
 /// A range with its unit: `20–48 µs`, `16 ns to 3.4 µs`.
 pub fn between(low: f64, high: f64, of: &str) -> String {
     let ((low_unit, low_size), (unit, size)) = (units::scale(low, of), units::scale(high, of));
