@@ -10,11 +10,7 @@ use std::{
 };
 
 use crate::{
-    ci::image_of_tandem,
-    common::{
-        Answer, Folder, documented::Desk, documented::commands, documented::is_done,
-        documented::root, program_path, run,
-    },
+    common::{Answer, Folder, documented::Desk, program_path, run},
     observe,
 };
 
@@ -72,28 +68,8 @@ fn measured(home: &Folder, words: &[&str]) -> Answer {
     answer
 }
 
-/// Two tutorials, typed by the other account after this one has built what they need.
-#[test]
-fn tutorials_are_followed_by_any_account() {
-    for tutorial in ["choose-a-kernel", "guard-a-kernel"] {
-        let page = root().join(format!("docs/tutorials/{tutorial}.md"));
-        let [own, other] = ["own", "other"].map(|who| {
-            let desk = Desk::new(&format!("{tutorial}-{who}"));
-            fs::copy(image_of_tandem(), desk.0.path("build/app.elf")).unwrap();
-            desk
-        });
-        run(Command::new("chmod").args(["-R", "a+rwX"]).arg(&other.0.0)).exits(0);
-        for command in commands(&page).iter().filter(|command| !command.is_skipped) {
-            own.shell(&command.text);
-            let answer = run(&mut stranger_shell(&other, &command.text));
-            assert!(is_done(&answer), "{tutorial}: {}: {answer:#?}", command.text);
-            assert!(!answer.stdout.is_empty() || command.text.contains(" -o "), "{}", command.text);
-        }
-    }
-}
-
 /// A line of a shell in the folder of a desk, as the other account types it at 80 columns.
-fn stranger_shell(desk: &Desk, line: &str) -> Command {
+pub fn stranger_shell(desk: &Desk, line: &str) -> Command {
     let mut command = become_stranger(Path::new("/bin/sh"));
     command.args(["-c", line]).env_clear();
     let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", desk.0.0.display());

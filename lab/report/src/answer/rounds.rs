@@ -44,16 +44,14 @@ pub enum State {
     Raised,
 }
 
-impl State {
-    /// All states, with their words.
-    pub const ALL: [(Self, &str); 5] = [
-        (Self::Runs, "runs"),
-        (Self::Waits, "waits"),
-        (Self::Other, "another"),
-        (Self::Holds, "less urgent"),
-        (Self::Raised, "raised"),
-    ];
-}
+/// All states, with their words.
+const STATES: [(State, &str); 5] = [
+    (State::Runs, "runs"),
+    (State::Waits, "waits"),
+    (State::Other, "another"),
+    (State::Holds, "less urgent"),
+    (State::Raised, "raised"),
+];
 
 /// A stretch of a track, in ns from the panel's zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +105,14 @@ impl Picture {
         let from = all().map(|stretch| stretch.from).reduce(f64::min)?;
         let to = all().map(|stretch| stretch.to).reduce(f64::max)?;
         Some(Self { panels, span: (from, to) })
+    }
+
+    /// The states that occur, with their words.
+    pub fn states(&self) -> impl Iterator<Item = (State, &'static str)> {
+        let tracks = || self.panels.iter().flat_map(|panel| &panel.tracks);
+        let stretches = move || tracks().flat_map(|track| &track.stretches);
+        let occurs = move |state| stretches().any(|stretch| stretch.state == state);
+        STATES.into_iter().filter(move |(state, _)| occurs(*state))
     }
 
     /// The unit of all numbers; empty where each has its own.

@@ -735,16 +735,10 @@ fn sign(state: State) -> char {
     }
 }
 
-/// The signs of a picture with their words.
+/// The signs of a picture with their words, and the unit.
 fn signs(picture: &Picture) -> String {
-    let known = |state| {
-        let tracks = || picture.panels.iter().flat_map(|panel| &panel.tracks);
-        tracks().flat_map(|track| &track.stretches).any(|stretch| stretch.state == state)
-    };
-    let all = State::ALL.iter().filter(|(state, _)| known(*state));
-    let mut words: Vec<String> =
-        all.map(|(state, words)| format!("{} {words}", sign(*state))).collect();
-    words.push(picture.unit().to_owned());
+    let signs = picture.states().map(|(state, words)| format!("{} {words}", sign(state)));
+    let words: Vec<String> = signs.chain([picture.unit().to_owned()]).collect();
     words.join("  ")
 }
 

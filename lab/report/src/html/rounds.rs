@@ -8,14 +8,10 @@ use crate::answer::rounds::{Picture, State};
 pub fn figure(picture: &Picture) -> Markup {
     let (from, to) = picture.span;
     let place = |at: f64| 100.0 * (at - from) / (to - from).max(1.0);
-    let known = |state| {
-        let tracks = || picture.panels.iter().flat_map(|panel| &panel.tracks);
-        tracks().flat_map(|track| &track.stretches).any(|stretch| stretch.state == state)
-    };
     html! {
         p.cap {
-            @for (state, words) in State::ALL.iter().filter(|(state, _)| known(*state)) {
-                span.sign { i class=(class(*state)) {} (words) } " "
+            @for (state, words) in picture.states() {
+                span.sign { i class=(class(state)) {} (words) } " "
             }
             (picture.unit())
         }
