@@ -123,6 +123,12 @@ pub fn bare(amount: &str, unit: &str) -> String {
     number.map_or(amount, str::trim_end).to_owned()
 }
 
+/// A time in ns as a number of µs, with three digits.
+pub fn micros(time: f64) -> String {
+    let decimals = if time >= 9_995.0 { 1 } else { 2 };
+    format!("{:.decimals$}", time / 1e3)
+}
+
 /// A range with its unit: `20–48 µs`, `16 ns to 3.4 µs`.
 pub fn between(low: f64, high: f64, of: &str) -> String {
     let ((low_unit, low_size), (unit, size)) = (units::scale(low, of), units::scale(high, of));

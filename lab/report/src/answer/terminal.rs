@@ -11,7 +11,7 @@ use super::{
     ranking::{Cell, Column, Place, Ranking, Row, amount_of},
     rounds::{Panel, Picture, State, Stretch},
     rule::proper,
-    span::{amount, count, grouped, short},
+    span::{amount, count, grouped, micros, short},
 };
 use crate::{Paint, screen::SIZE, screen::Screen};
 use chronoscope_run::{Run, Status, Unit};
@@ -505,7 +505,7 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
                 Place::Behind | Place::Alone | Place::Open => "",
             };
             let amount = |value| match row.is_in_micros() {
-                true => fixed(value / 1e3),
+                true => micros(value),
                 false => amount_of(value, &row.unit),
             };
             let value = format!("{sign}{}", amount(cell.value));
@@ -532,12 +532,6 @@ fn ranking_cells(ranking: &Ranking, paired: bool) -> Vec<Vec<String>> {
         cells.collect()
     };
     texts.into_iter().map(joined).collect()
-}
-
-/// A time of some µs, with three digits.
-fn fixed(value: f64) -> String {
-    let decimals = if value >= 9.995 { 1 } else { 2 };
-    format!("{value:.decimals$}")
 }
 
 /// The waits over the arrivals, with one scale: a head and a few rows for each kernel.

@@ -564,10 +564,20 @@ fn ranking(ranking: &Ranking) -> Markup {
     let has_groups = ranking.rows.iter().any(|row| !row.group.is_empty());
     let kernels = ranking.columns.iter().filter(|column| !column.floor).count();
     let style = format!("--n:{};--m:{kernels}", ranking.columns.len());
+    let scale = scale(ranking);
     html! {
-        h2 { "Cost against the best of each row" }
+        @if scale.is_some() {
+            h2 { "Estimate, and the longest that the model allows" }
+            p.cap {
+                "Time in µs: bar, the bounds of the model; tick, its estimate; logarithmic. Blue: first of its "
+                "kind whatever the bounds. "
+            }
+        } @else {
+            h2 { "Cost against the best of each row" }
+        }
         p.cap {
-            "Bar: the ratio, logarithmic, full at 8\u{a0}×; small: amounts"
+            @if scale.is_some() { "Counts: bar" } @else { "Bar" }
+            ": the ratio, logarithmic, full at 8\u{a0}×; small: amounts"
             @if !unit.is_empty() && unit != "ns" { " in " (unit) }
             ", the figure that ranks first. Kinds of task are ranked apart."
         }
@@ -575,7 +585,8 @@ fn ranking(ranking: &Ranking) -> Markup {
             div.m { span {} @for one in &ranking.columns { (column(one)) } }
             @for (index, row) in ranking.rows.iter().enumerate() {
                 @let before = if index > 0 { &*ranking.rows[index - 1].group } else { "" };
-                (operation(row, &ranking.columns, (row.group != before).then_some(&*row.group)))
+                @let group = (row.group != before).then_some(&*row.group);
+                (operation(row, &ranking.columns, group, scale))
             }
         }
     }
@@ -599,11 +610,54 @@ fn column(column: &Column) -> Markup {
 
 /// A row of a ranking. `group` is the word of the group that begins with it; `None` in the middle of
 /// a group.
-fn operation(row: &Row, columns: &[Column], group: Option<&str>) -> Markup {
+fn operation(
+    row: &Row,
+    columns: &[Column],
+    group: Option<&str>,
+    scale: Option<(f64, f64)>,
+) -> Markup {
     html! {
         div.m.in[group.is_none()] {
             span.l { b.hw { (group.unwrap_or_default()) } (row.name) }
-            @for index in 0..columns.len() { (ratio(row, columns, index)) }
+            @for index in 0..columns.len() {
+                @match row.cells[index].and_then(|cell| Some((cell, cell.bounds?))) {
+                    Some((cell, bounds)) => {
+                        @let class = match row.place(columns, index) {
+                            _ if columns[index].floor => "c mo floor",
+                            Place::Best => "c mo best",
+                            _ => "c mo",
+                        };
+                        (modelled(cell.value, bounds, class, scale))
+                    }
+                    None => (ratio(row, columns, index)),
+                }
+            }
+        }
+    }
+}
+
+/// The least and the most of all bounds of a model in a ranking, in ns; `None` without any.
+fn scale(ranking: &Ranking) -> Option<(f64, f64)> {
+    let bounds = ranking.rows.iter().flat_map(|row| &row.cells).flatten();
+    let bounds = bounds.filter_map(|cell| cell.bounds);
+    bounds.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+}
+
+/// The cell of a model's time: the estimate, the longest time that is possible, and between the bounds a
+/// bar with a tick at the estimate, on one logarithmic axis for all cells.
+fn modelled(value: f64, bounds: (f64, f64), class: &str, scale: Option<(f64, f64)>) -> Markup {
+    let (least, most) = scale.unwrap_or(bounds);
+    let at = |time: f64| match most > least {
+        true => 100.0 * (time / least).ln() / (most / least).ln(),
+        false => 0.0,
+    };
+    let (from, to) = (at(bounds.0), at(bounds.1));
+    html! {
+        span class=(class) {
+            b { (span::micros(value)) }
+            small { "≤\u{a0}" (span::micros(bounds.1)) }
+            i style=(format!("left:{from:.1}%;width:{:.1}%", to - from)) {}
+            i.at style=(format!("left:{:.1}%", at(value).clamp(0.0, 100.0))) {}
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     html::{comparison, render, team, tests::check},
     tests::answer::{load, names, runs},
 };
-use chronoscope_run::{Run, history::CaseRow, sample};
+use chronoscope_run::{Domain, Role, Run, Unit, history::CaseRow, sample};
 
 /// A copy of a run whose every second case is slower by `factor`, the others faster by a hundredth.
 fn changed(run: &Run, factor: f64) -> Run {
@@ -119,4 +119,34 @@ fn all_pages_are_whole() {
         }
         check(&page);
     }
+}
+
+/// A ranking in the time of a model shows each estimate with the longest that is possible.
+#[test]
+fn a_modelled_ranking_shows_its_bounds() {
+    let mut run = load("microcontrollers");
+    for case in &mut run.cases {
+        let Some(clock) = case.clock.as_mut() else { continue };
+        clock.domain = Domain::Modelled;
+        for series in &mut case.series {
+            series.unit = Unit::Nanoseconds;
+        }
+        let measured: Vec<_> = case.measured().cloned().collect();
+        for (words, factor) in [("at least", 0.5), ("at most", 1.5)] {
+            case.series.extend(measured.iter().cloned().map(|mut series| {
+                series.name = format!("{}, {words}", series.name).into();
+                series.role = Role::Auxiliary;
+                let bound = series.summary.max.map(|most| most * factor);
+                (series.summary.min, series.summary.max) = (bound, bound);
+                series
+            }));
+        }
+    }
+    let page = render(&[("run".to_owned(), &run)]);
+    assert!(page.contains("Estimate, and the longest that the model allows"));
+    assert!(page.matches("<i class=\"at\"").count() > 20);
+    // tandem's semaphore switch takes 102 at most, so that the model allows 153 ns.
+    assert!(page.contains("≤\u{a0}0.15"), "{page}");
+    // Counts stay as they are.
+    assert!(page.contains("best"));
 }

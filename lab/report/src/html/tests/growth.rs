@@ -7,16 +7,19 @@ use rustix::time::{ClockId, clock_gettime};
 /// How many times more processor time `work` takes for ten times the data: about 10 where the work
 /// is linear, about 100 where it is quadratic. `work` is given a factor of the data, 1 or 10.
 pub fn tenfold<T>(work: impl Fn(usize) -> T) -> f64 {
-    // The shortest of a few is the least disturbed: other processes share caches with this one.
     let cost = |factor| {
-        let costs = (0..3).map(|_| {
-            let start = processor_time();
-            black_box(work(factor));
-            processor_time() - start
-        });
-        costs.min().unwrap_or_default().as_secs_f64()
+        let start = processor_time();
+        black_box(work(factor));
+        (processor_time() - start).as_secs_f64()
     };
-    cost(10) / cost(1)
+    // The shortest of a few is the least disturbed: other processes share caches and cores with this
+    // one. Small work is disturbed as long as large work, and so more often; both take turns.
+    let (mut small, mut large) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..3 {
+        small = (0..5).map(|_| cost(1)).fold(small, f64::min);
+        large = large.min(cost(10));
+    }
+    large / small
 }
 
 /// The processor time of this thread so far.
