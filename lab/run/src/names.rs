@@ -59,3 +59,7 @@ pub const OBSERVE: &str = "observe";
 /// The experiment's name of a program under watch, whose samples all start at times since its first
 /// mark.
 pub const WATCH: &str = "watch";
+
+/// The first words of the note on the longest wait of a case that tries arrivals. The note ends with
+/// `, in ` and the place in the code.
+pub const LONGEST_WAIT: &str = "longest wait: ";

@@ -15,6 +15,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use chronoscope_child::{self as child, Folder};
+use chronoscope_run::names::LONGEST_WAIT;
 use chronoscope_suite::{
     experiments,
     wire::{self, Clock, Domain, Evidence, Record, Role, Sample, Series},
@@ -446,7 +447,7 @@ impl Sweep {
             let at = self.path.get(worst.place as usize).copied().unwrap_or_default();
             stream.send(&Record::Figure { name: "at", unit: "", value: worst.place as f64 })?;
             stream.send(&Record::Log(&format!(
-                "longest wait: {} instructions, for an arrival at instruction {} of {round}, in {}",
+                "{LONGEST_WAIT}{} instructions, for an arrival at instruction {} of {round}, in {}",
                 worst.wait,
                 worst.place,
                 symbols.place(at)

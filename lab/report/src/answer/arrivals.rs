@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use chronoscope_run::{CaseResult, Run};
+use chronoscope_run::{CaseResult, Run, names::LONGEST_WAIT};
 use chronoscope_suite::experiments::worst::SPEC;
 
 use super::{
@@ -22,6 +22,8 @@ pub struct Strip {
     pub waits: Vec<f64>,
     /// The longest time that a model permits; `None` for instructions.
     pub bound: Option<f64>,
+    /// The function, the file and the line at which an arrival waits longest; may be empty.
+    pub place: String,
     /// The unit of the waits.
     unit: &'static str,
 }
@@ -34,7 +36,21 @@ impl Strip {
         let most = case.series.iter().find(|series| *series.name == *name);
         let bound = most.and_then(|series| series.summary.max);
         let unit = series.unit.name();
-        (!waits.is_empty()).then(|| Self { kernel: proper(kernel(case)), waits, bound, unit })
+        let note = case.log.iter().find_map(|line| line.strip_prefix(LONGEST_WAIT));
+        let place = note.and_then(|note| note.split_once(", in ")).map_or("", |(_, place)| place);
+        let place = place.to_owned();
+        (!waits.is_empty()).then(|| Self {
+            kernel: proper(kernel(case)),
+            waits,
+            bound,
+            place,
+            unit,
+        })
+    }
+
+    /// The mean wait of all arrivals.
+    pub fn mean(&self) -> f64 {
+        self.waits.iter().sum::<f64>() / self.waits.len().max(1) as f64
     }
 
     /// A wait in words.
@@ -122,6 +138,7 @@ mod tests {
             kernel: kernel.to_owned(),
             waits,
             bound: None,
+            place: String::new(),
             unit: "instructions",
         };
         let (other, strip) = (strip("tandem", vec![46.0; 99]), strip("FreeRTOS", waits));

@@ -6,17 +6,17 @@ use std::{collections::BTreeSet, ops::Range};
 use maud::{Markup, html};
 
 use super::{
-    builds, picture,
+    arrivals, builds, picture,
     plot::{bar, dot, label},
     rounds,
 };
 use crate::{
-    answer::Answer, answer::Body, answer::Problem, answer::Step, answer::arrivals::Strip,
-    answer::builds::under, answer::decision::Decision, answer::elsewhere, answer::latency::Latency,
-    answer::list::Limited, answer::list::List, answer::list::ListRow, answer::list::limited,
-    answer::ranking::Column, answer::ranking::Place, answer::ranking::Ranking,
-    answer::ranking::Row, answer::ranking::amount_of, answer::rule, answer::rule::proper,
-    answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
+    answer::Answer, answer::Body, answer::Problem, answer::Step, answer::builds::under,
+    answer::decision::Decision, answer::elsewhere, answer::latency::Latency, answer::list::Limited,
+    answer::list::List, answer::list::ListRow, answer::list::limited, answer::ranking::Column,
+    answer::ranking::Place, answer::ranking::Ranking, answer::ranking::Row,
+    answer::ranking::amount_of, answer::rule, answer::rule::proper, answer::rules, answer::span,
+    answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
 use chronoscope_run::{Run, Status, Unit, answer::Pick};
 use chronoscope_units as units;
@@ -39,34 +39,8 @@ const NEAREST: usize = 4;
 /// The most rows of the table beside a ranking.
 const BESIDE: usize = 6;
 
-/// The most bars of a strip of arrivals.
-const STRIP: usize = 400;
-
 /// The bars of a distribution in a decade.
 const BARS: usize = 10;
-
-/// The waits over the arrivals, with one scale: a picture for each kernel.
-fn strips(strips: &[Strip]) -> Markup {
-    let longest = strips.iter().map(Strip::longest).fold(1.0, f64::max);
-    let bar = |(index, wait): (usize, &f64)| {
-        let height = 10.0 * wait / longest;
-        format!("M{index} 10v-{height:.2}h1v{height:.2}z")
-    };
-    html! {
-        @for strip in strips {
-            @let columns = strip.columns(STRIP);
-            p.cap {
-                b { (strip.kernel) } ", at most " b { (strip.amount(strip.longest())) }
-                @if strip.bound.is_some() { " by the estimate" }
-                ", for an arrival at instruction " (strip.at()) " of "
-                (strip.waits.len())
-            }
-            svg.strip viewBox={ "0 0 " (columns.len()) " 10" } preserveAspectRatio="none" aria-hidden="true" {
-                path d=(columns.iter().enumerate().map(bar).collect::<String>()) {}
-            }
-        }
-    }
-}
 
 /// The title of a run's page, and the first screen with what other builds would change, folded.
 pub fn answer(run: &Run) -> (String, Markup) {
@@ -76,7 +50,7 @@ pub fn answer(run: &Run) -> (String, Markup) {
             Body::Latencies(rows) => (latencies(rows)),
             Body::Ranking(ranking) => (beside_limits(run, &self::ranking(ranking))),
             Body::List(list) => (pictured(run, list)),
-            Body::Arrivals(strips) => (self::strips(strips)),
+            Body::Arrivals(strips) => (arrivals::figure(strips)),
             Body::Rounds(picture) => (rounds::figure(picture)),
             Body::Nothing => {},
         }

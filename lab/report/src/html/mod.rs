@@ -8,6 +8,7 @@
 //! the whole document.
 
 mod answer;
+mod arrivals;
 mod builds;
 mod case_figures;
 mod cases;
