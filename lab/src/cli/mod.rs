@@ -447,6 +447,9 @@ pub struct Why {
     /// The functions of each role too.
     #[arg(long)]
     pub full: bool,
+    /// Write the answer to a file instead; a page if it is named FILE.html.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -1,16 +1,16 @@
 //! `chronoscope why`: what one kernel does in a round of an experiment that another one does not.
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::{path::Path, sync::atomic::AtomicBool, time::Duration};
 
 use anyhow::{Context, Result, bail};
 
 use super::run;
 use crate::cli;
-use chronoscope_base::{console, signals};
+use chronoscope_base::signals;
 use chronoscope_child::Limit;
 use chronoscope_engine::{case, case::Plan};
 use chronoscope_machine::{Machines, Round, Start};
-use chronoscope_report::{Screen, why};
+use chronoscope_report::{self as report, Screen, html, why};
 use chronoscope_run::Target;
 
 /// The longest time that the image of one side may run for.
@@ -21,15 +21,30 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// # Errors
 /// A target or a parameter is unknown, or a round cannot be found.
 pub fn execute(arguments: &cli::Why) -> Result<u8> {
-    console::print(&text(arguments, signals::watch()?)?)?;
+    let file = arguments.output.as_deref();
+    let sides = sides(arguments, signals::watch()?)?;
+    let text = match file.and_then(Path::extension) {
+        Some(end) if end == "html" => html::why::render(&arguments.experiment, &sides),
+        _ => screen(arguments, &sides, file),
+    };
+    report::emit(&text, file)?;
     Ok(0)
 }
 
-/// The sentence and the table.
+/// The sentence and the table, for a terminal.
 ///
 /// # Errors
 /// A target or a parameter is unknown, or a round cannot be found.
 pub(super) fn text(arguments: &cli::Why, stop: &AtomicBool) -> Result<String> {
+    Ok(screen(arguments, &sides(arguments, stop)?, None))
+}
+
+fn screen(arguments: &cli::Why, sides: &[why::Side; 2], file: Option<&Path>) -> String {
+    why::render(&arguments.experiment, sides, arguments.full, &Screen::for_output(file, None))
+}
+
+/// The rounds of both sides.
+fn sides(arguments: &cli::Why, stop: &AtomicBool) -> Result<[why::Side; 2]> {
     let machines = Machines::default();
     let [a, b] = [&arguments.a, &arguments.b].map(|text| text.parse::<Target>());
     let (a, b) = (a?, b?);
@@ -37,9 +52,7 @@ pub(super) fn text(arguments: &cli::Why, stop: &AtomicBool) -> Result<String> {
         bail!("`{a}` twice: name two targets, or two images as old=IMAGE@MACHINE");
     }
     let side = |target| side(&machines, target, arguments, stop);
-    let sides = [side(&a)?, side(&b)?];
-    let screen = Screen::for_output(None, None);
-    Ok(why::render(&arguments.experiment, &sides, arguments.full, &screen))
+    Ok([side(&a)?, side(&b)?])
 }
 
 /// The round of one side.

@@ -81,7 +81,7 @@ impl Trust {
 }
 
 impl Verdict {
-    pub(super) fn good(head: impl Into<String>, reasons: &str) -> Self {
+    pub(crate) fn good(head: impl Into<String>, reasons: &str) -> Self {
         Self { good: true, head: head.into(), reasons: reasons.to_owned() }
     }
 

@@ -47,6 +47,7 @@ mod text;
 mod timeline;
 mod trend;
 mod waveform;
+pub mod why;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -63,26 +63,27 @@ pub struct Side {
 }
 
 impl Side {
-    fn name(&self) -> String {
+    /// The kernel's name as its makers write it.
+    pub(crate) fn name(&self) -> String {
         proper(&self.kernel)
     }
 
     /// The instructions of the round.
-    fn all(&self) -> u64 {
+    pub(crate) fn all(&self) -> u64 {
         self.runs.iter().map(|(_, instructions)| instructions).sum()
     }
 }
 
 /// A role in both rounds.
 #[derive(Debug, PartialEq)]
-struct Row {
-    role: &'static str,
+pub(crate) struct Row {
+    pub role: &'static str,
     /// The instructions of the slower side, and of the other one.
-    counts: [u64; 2],
+    pub counts: [u64; 2],
 }
 
 impl Row {
-    fn more(&self) -> i64 {
+    pub fn more(&self) -> i64 {
         self.counts[0].cast_signed() - self.counts[1].cast_signed()
     }
 }
@@ -129,17 +130,49 @@ fn sentence(sides: [&Side; 2], rows: &[Row]) -> String {
     }
 }
 
+/// The round of the slower kernel and of the other one, by role.
+pub(crate) struct Answer<'a> {
+    /// The slower side first.
+    pub sides: [&'a Side; 2],
+    /// The roles by their differences.
+    pub rows: Vec<Row>,
+    /// The reason in one sentence.
+    pub sentence: String,
+}
+
+impl<'a> Answer<'a> {
+    pub fn new([one, other]: &'a [Side; 2]) -> Self {
+        let sides = if other.all() > one.all() { [other, one] } else { [one, other] };
+        let rows = rows(sides);
+        Self { sides, sentence: sentence(sides, &rows), rows }
+    }
+
+    /// The rank of a function's role among those of the slower side that cost more, from 0; `None`
+    /// where the role costs no more.
+    pub fn rank(&self, function: &str) -> Option<usize> {
+        let of = role(function);
+        self.rows.iter().position(|row| row.role == of && row.more() > 0)
+    }
+}
+
+/// A difference with its sign: `+147`, `−3`, `0`.
+pub(crate) fn signed(more: i64) -> String {
+    let sign = match more {
+        0 => "",
+        1.. => "+",
+        _ => "−",
+    };
+    format!("{sign}{}", grouped(more.unsigned_abs() as f64))
+}
+
 /// The answer on a screen: the sentence, the table of roles, and with `full` their functions.
 pub fn render(experiment: &str, sides: &[Side; 2], full: bool, screen: &Screen) -> String {
-    let [one, other] = sides;
-    // The slower side is first.
-    let sides = if other.all() > one.all() { [other, one] } else { [one, other] };
-    let rows = rows(sides);
+    let Answer { sides, rows, sentence } = Answer::new(sides);
     let width = screen.columns.unwrap_or(SIZE.0);
     let [most, least] = sides.map(Side::all);
     let difference = most - least;
     let mut text = format!("What makes one slower?   one round of {experiment}, by role\n\n");
-    text += &fold(&format!("{}.\n", sentence(sides, &rows)), Some(width));
+    text += &fold(&format!("{sentence}.\n"), Some(width));
     text += &fold(
         &format!(
             "✓ Exact path of these builds; the parts add up: {} instructions.\n",
@@ -176,12 +209,7 @@ fn line(role: &str, counts: [u64; 2], more: i64, bar: &str) -> String {
         count => grouped(count as f64),
     };
     let [slow, fast] = counts.map(number);
-    let sign = match more {
-        0 => String::new(),
-        1.. => "+".to_owned(),
-        _ => "−".to_owned(),
-    };
-    let more = format!("{sign}{}", grouped(more.unsigned_abs() as f64));
+    let more = signed(more);
     format!("{role:ROLE$}{slow:>NUMBER$}{fast:>NUMBER$}{more:>NUMBER$}{bar}").trim_end().to_owned()
         + "\n"
 }
@@ -194,18 +222,22 @@ fn bar(counts: [u64; 2], longest: u64, room: usize) -> String {
     "▒".repeat(slow.min(fast)) + &rest.repeat(slow.abs_diff(fast))
 }
 
+/// The functions of a role on one side with their instructions, the greatest first.
+pub(crate) fn functions_of<'a>(side: &'a Side, of: &str) -> Vec<(&'a str, u64)> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for (function, instructions) in side.runs.iter().filter(|(function, _)| role(function) == of) {
+        *counts.entry(function).or_default() += instructions;
+    }
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(function, instructions)| (Reverse(*instructions), *function));
+    counts
+}
+
 /// The functions of a role, the greatest first.
 fn functions(sides: [&Side; 2], of: &str, width: usize) -> String {
     let mut text = String::new();
     for side in sides {
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for (function, instructions) in
-            side.runs.iter().filter(|(function, _)| role(function) == of)
-        {
-            *counts.entry(function).or_default() += instructions;
-        }
-        let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
-        counts.sort_by_key(|(function, instructions)| (Reverse(*instructions), *function));
+        let counts = functions_of(side, of);
         for (function, instructions) in counts.iter().take(FUNCTIONS) {
             let name = format!("  {}: {function}", side.name());
             let name: String = name.chars().take(width.saturating_sub(NUMBER)).collect();

@@ -171,6 +171,7 @@ impl Bisection<'_> {
             experiment: self.arguments.experiment.clone(),
             set: self.arguments.set.clone(),
             full: true,
+            output: None,
         };
         why::text(&arguments, self.stop)
     }
