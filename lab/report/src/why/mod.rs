@@ -147,7 +147,7 @@ impl<'a> Answer<'a> {
         Self { sides, sentence: sentence(sides, &rows), rows }
     }
 
-    /// The rank of a function's role among those of the slower side that cost more, from 0; `None`
+    /// The rank, from 0, of a function's role among the roles in which the slower side takes more; `None`
     /// where the role costs no more.
     pub fn rank(&self, function: &str) -> Option<usize> {
         let of = role(function);
