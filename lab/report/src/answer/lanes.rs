@@ -1,6 +1,8 @@
 //! The tasks of a case's own trace, each with the stretches in which it ran or was ready. It knows no
 //! picture.
 
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
+
 use chronoscope_run::{CaseResult, answer::Pick};
 
 use super::rule;
@@ -12,43 +14,58 @@ use crate::{
 /// The name that the port to tandem gives the task that directs a case.
 const DIRECTOR: &str = "director";
 
+/// A stretch of a task, in ns of the timeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    /// The start.
+    pub from: u64,
+    /// The end.
+    pub to: u64,
+    /// The task runs; otherwise it is ready, or waits in a state that the trace shows.
+    pub runs: bool,
+}
+
 /// A task of a trace, or its handlers.
 pub struct Lane {
     /// The name without the number.
     pub name: String,
     /// The number of the task; 0 for handlers.
     pub number: u32,
-    /// Start, end, and whether the task runs, in ns of the timeline and in the order of time.
-    pub slices: Vec<(u64, u64, bool)>,
+    /// In the order of time; they do not overlap.
+    pub slices: Vec<Slice>,
 }
 
 impl Lane {
-    /// The stretches in which the task does not sleep.
-    pub fn awake(&self) -> Vec<(u64, u64)> {
-        let mut all: Vec<(u64, u64)> = Vec::new();
-        for (from, to, _) in &self.slices {
+    /// The stretches in which the task does not sleep, in the order of time.
+    pub fn awake(&self) -> Vec<Range<u64>> {
+        let mut all: Vec<Range<u64>> = Vec::new();
+        for slice in &self.slices {
             match all.last_mut() {
-                Some(last) if last.1 == *from => last.1 = *to,
-                _ => all.push((*from, *to)),
+                Some(last) if last.end == slice.from => last.end = slice.to,
+                _ => all.push(slice.from..slice.to),
             }
         }
         all
     }
 
-    /// The starts of its runs within a stretch.
-    pub fn runs(&self, (from, to): (u64, u64)) -> impl Iterator<Item = u64> {
-        let within = move |slice: &&(u64, u64, bool)| slice.2 && slice.0 >= from && slice.0 < to;
-        self.slices.iter().filter(within).map(|slice| slice.0)
+    /// The slices that overlap a stretch.
+    pub fn within(&self, stretch: &Range<u64>) -> &[Slice] {
+        let first = self.slices.partition_point(|slice| slice.to <= stretch.start);
+        let last = self.slices.partition_point(|slice| slice.from < stretch.end);
+        self.slices.get(first..last).unwrap_or_default()
+    }
+
+    /// The start of its first run that begins within a stretch.
+    pub fn first_run(&self, stretch: &Range<u64>) -> Option<u64> {
+        let runs = |slice: &&Slice| slice.runs && slice.from >= stretch.start;
+        self.within(stretch).iter().find(runs).map(|slice| slice.from)
     }
 
     /// How long it runs within a stretch.
-    pub fn ran(&self, (from, to): (u64, u64)) -> u64 {
-        let within = |slice: &(u64, u64, bool)| slice.1.min(to).saturating_sub(slice.0.max(from));
-        self.slices.iter().filter(|slice| slice.2).map(within).sum()
-    }
-
-    fn runs_at(&self, at: u64) -> bool {
-        self.slices.iter().any(|slice| slice.2 && slice.0 <= at && at < slice.1)
+    pub fn ran(&self, stretch: &Range<u64>) -> u64 {
+        let length =
+            |slice: &Slice| slice.to.min(stretch.end).saturating_sub(slice.from.max(stretch.start));
+        self.within(stretch).iter().filter(|slice| slice.runs).map(length).sum()
     }
 }
 
@@ -95,7 +112,7 @@ impl Lanes {
                 }
                 EventKind::End => {
                     if let Some((from, runs)) = open[place].take() {
-                        lanes[place].slices.push((from, event.at, runs));
+                        lanes[place].slices.push(Slice { from, to: event.at, runs });
                     }
                 }
                 EventKind::Mark(name) if timeline.name(name) == "the case begins" => {
@@ -132,16 +149,34 @@ impl Lanes {
         let is_own = |lane: &Lane| lane.name == self.own.0 && lane.number != self.own.1;
         let mut own: Vec<usize> =
             (0..self.tasks.len()).filter(|place| is_own(&self.tasks[*place])).collect();
-        let ended = |place: &usize| {
-            self.ends.iter().filter(|(_, at)| self.tasks[*place].runs_at(*at)).count()
-        };
         // The waiting task runs at the end of each sample.
         let first = match self.ends.is_empty() {
             true => *own.first()?,
-            false => *own.iter().max_by_key(|place| ended(place))?,
+            false => self.runs_at_ends(&own)?,
         };
         own.retain(|place| *place >= first);
         Some(own)
+    }
+
+    /// The place of the task that runs at the ends of most samples.
+    fn runs_at_ends(&self, places: &[usize]) -> Option<usize> {
+        let runs = |place: usize| {
+            let slices = self.tasks[place].slices.iter().filter(|slice| slice.runs);
+            slices.map(move |slice| (slice.from, slice.to, place))
+        };
+        let mut all: Vec<(u64, u64, usize)> = places.iter().copied().flat_map(runs).collect();
+        all.sort_unstable();
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for (_, at) in &self.ends {
+            let after = all.partition_point(|(from, _, _)| from <= at);
+            if let Some((_, to, place)) = after.checked_sub(1).map(|before| all[before])
+                && at < &to
+            {
+                *counts.entry(place).or_default() += 1;
+            }
+        }
+        let most = counts.into_iter().max_by_key(|(place, count)| (*count, Reverse(*place)));
+        most.map(|(place, _)| place)
     }
 }
 

@@ -4,6 +4,8 @@
 //! Zero is the start of the wait, by the statistic that the panel names, before the moment at which the
 //! waiting task goes on in the trace.
 
+use std::{cmp::Reverse, ops::Range};
+
 use chronoscope_run::{
     CaseResult, Run, Statistic, Status,
     answer::{Pick, Rounds},
@@ -19,6 +21,12 @@ use chronoscope_units::OneLine;
 
 /// The share of a wait by which a round's own wait may differ from it.
 const NEAR: f64 = 0.02;
+
+/// The time in ns by which the end of a sample and the start of a run may differ in a trace.
+const DOUBT: f64 = 20_000.0;
+
+/// The stretches that a track shows at most.
+const GRAINS: f64 = 2_000.0;
 
 /// The rounds of which the middle one is typical, at least.
 const MIDDLE: usize = 3;
@@ -207,15 +215,23 @@ impl Raised {
     }
 }
 
+/// A round of the trace: its stretch, the end of the wait in it, and the wait as the trace shows it, all
+/// in ns of the timeline.
+#[derive(Clone)]
+struct Round {
+    stretch: Range<u64>,
+    end: u64,
+    wait: f64,
+}
+
 /// A round that was found.
 struct Found {
     lanes: Lanes,
     /// The places of the tasks that the rules name.
     cast: Vec<usize>,
-    /// The start of the wait, the end of it, and the end of the round, in ns of the timeline.
+    /// The start of the wait, in ns of the timeline.
     zero: f64,
-    end: u64,
-    round: (u64, u64),
+    round: Round,
 }
 
 impl Found {
@@ -223,35 +239,39 @@ impl Found {
         let lanes = Lanes::read(case, pick)?;
         let mut cast = lanes.cast()?;
         cast.truncate(rules.tasks.len());
-        if cast.len() < rules.tasks.len() {
+        if rules.tasks.is_empty() || cast.len() < rules.tasks.len() {
             return None;
         }
         let (waiting, last) = (&lanes.tasks[cast[0]], &lanes.tasks[*cast.last()?]);
-        let mut rounds: Vec<((u64, u64), u64, f64)> = Vec::new();
-        for round in last.awake() {
-            let overlaps = |awake: &(u64, u64)| awake.0 < round.1 && awake.1 > round.0;
-            let awake: Vec<(u64, u64)> = waiting.awake().into_iter().filter(overlaps).collect();
-            let (Some(first), Some(final_)) = (awake.first(), awake.last()) else { continue };
-            let Some(end) = waiting.runs(*final_).next() else { continue };
-            rounds.push((round, end, end.saturating_sub(first.0) as f64));
-        }
-        let (round, end) = nearest(&rounds, &lanes.ends, length)?;
-        Some(Self { zero: end as f64 - length, lanes, cast, end, round })
+        let awake = waiting.awake();
+        let round = |stretch: Range<u64>| {
+            // The waiting task's stretches in it: the first begins the wait, and the last ends it.
+            let first = awake.partition_point(|one| one.end <= stretch.start);
+            let after = awake.partition_point(|one| one.start < stretch.end);
+            let within = awake.get(first..after)?;
+            let end = waiting.first_run(within.last()?)?;
+            let wait = end.saturating_sub(within.first()?.start) as f64;
+            Some(Round { stretch, end, wait })
+        };
+        let rounds: Vec<Round> = last.awake().into_iter().filter_map(round).collect();
+        let round = nearest(&rounds, &lanes.ends, length)?.clone();
+        Some(Self { zero: round.end as f64 - length, lanes, cast, round })
     }
 
     fn tracks(&self, rules: &Rounds, raised: Raised) -> Vec<Track> {
         let waiting = &self.lanes.tasks[self.cast[0]];
-        let asked = waiting.slices.iter().find(|slice| slice.2 && slice.1 as f64 > self.zero);
-        let asked = asked.map_or(self.end, |slice| slice.1);
+        let end = self.round.end;
+        let asked = waiting.slices.iter().find(|slice| slice.runs && slice.to as f64 > self.zero);
+        let asked = asked.map_or(end, |slice| slice.to);
         let holder = |at: u64| match raised {
-            Raised::Ceiling if at < self.end => State::Raised,
-            Raised::Inherited if (asked..self.end).contains(&at) => State::Raised,
+            Raised::Ceiling if at < end => State::Raised,
+            Raised::Inherited if (asked..end).contains(&at) => State::Raised,
             _ => State::Holds,
         };
         let track = |(index, name): (usize, &OneLine)| {
             let lane = &self.lanes.tasks[self.cast[index]];
             let stretches = match index {
-                0 => with_wait(self.runs(lane, |_| State::Runs), self.end as f64 - self.zero),
+                0 => with_wait(self.runs(lane, |_| State::Runs), end as f64 - self.zero),
                 _ if index + 1 == self.cast.len() => self.runs(lane, holder),
                 _ => self.runs(lane, |_| State::Other),
             };
@@ -277,7 +297,8 @@ impl Found {
 
     /// The stretch of time that is shown, in ns of the timeline.
     fn shown(&self) -> (f64, f64) {
-        let (from, to) = (self.zero.min(self.round.0 as f64), self.round.1.max(self.end) as f64);
+        let Round { stretch, end, .. } = &self.round;
+        let (from, to) = (self.zero.min(stretch.start as f64), stretch.end.max(*end) as f64);
         let margin = if self.is_alone() { MARGIN * (to - from) } else { 0.0 };
         (from - margin, to + margin)
     }
@@ -285,28 +306,34 @@ impl Found {
     /// The runs of a task in the stretch that is shown, each in the state that belongs to its start.
     fn runs(&self, lane: &Lane, state: impl Fn(u64) -> State) -> Vec<Stretch> {
         let (from, to) = self.shown();
-        let within =
-            |slice: &&(u64, u64, bool)| slice.2 && slice.1 as f64 > from && (slice.0 as f64) < to;
-        let stretch = |slice: &(u64, u64, bool)| Stretch {
-            from: from.max(slice.0 as f64) - self.zero,
-            to: to.min(slice.1 as f64) - self.zero,
-            state: state(slice.0),
-        };
-        lane.slices.iter().filter(within).map(stretch).collect()
+        let grain = (to - from) / GRAINS;
+        let window = from.max(0.0) as u64..to.max(0.0) as u64;
+        let mut all: Vec<Stretch> = Vec::new();
+        for slice in lane.within(&window).iter().filter(|slice| slice.runs) {
+            let state = state(slice.from);
+            let (from, to) = (from.max(slice.from as f64), to.min(slice.to as f64));
+            let (from, to) = (from - self.zero, to - self.zero);
+            match all.last_mut() {
+                // Gaps that no picture shows are no gaps.
+                Some(last) if last.state == state && from - last.to < grain => last.to = to,
+                _ => all.push(Stretch { from, to, state }),
+            }
+        }
+        all
     }
 
     /// The case's other tasks on one track, and the tasks of others that ran longest.
     fn others(&self, rules: &Rounds, handlers: &[Stretch]) -> Vec<Track> {
         let (from, to) = self.shown();
-        let window = (from.max(0.0) as u64, to as u64);
+        let window = from.max(0.0) as u64..to.max(0.0) as u64;
         let is_cast = |lane: &Lane| {
             self.cast.iter().any(|place| self.lanes.tasks[*place].number == lane.number)
         };
         let others = self.lanes.tasks.iter();
-        let others = others.filter(|lane| !is_cast(lane) && lane.ran(window) > 0);
+        let others = others.filter(|lane| !is_cast(lane) && lane.ran(&window) > 0);
         let (own, mut strangers): (Vec<&Lane>, Vec<&Lane>) =
             others.partition(|lane| self.lanes.is_own(lane));
-        strangers.sort_by_key(|lane| std::cmp::Reverse(lane.ran(window)));
+        strangers.sort_by_key(|lane| Reverse(lane.ran(&window)));
         strangers.truncate(STRANGERS);
         let all = own.iter().flat_map(|lane| self.runs(lane, |_| State::Holds));
         let mut all: Vec<Stretch> = all.flat_map(|stretch| outside(stretch, handlers)).collect();
@@ -321,37 +348,32 @@ impl Found {
     }
 }
 
-/// The round whose wait is nearest to `length`, and the end of the wait: by the samples where the trace
-/// tells their ends, otherwise by the waits in the trace; of equal ones the longest round.
-fn nearest(
-    rounds: &[((u64, u64), u64, f64)],
-    ends: &[(f64, u64)],
-    length: f64,
-) -> Option<((u64, u64), u64)> {
+/// The round whose wait is nearest to `length`: by the samples where the trace tells their ends,
+/// otherwise by the waits in the trace; of equal ones the longest round.
+fn nearest<'a>(rounds: &'a [Round], ends: &[(f64, u64)], length: f64) -> Option<&'a Round> {
     let off = |value: f64| (value - length).abs();
     if let Some((_, at)) = ends.iter().min_by(|one, other| off(one.0).total_cmp(&off(other.0))) {
-        let near = rounds.iter().min_by_key(|(_, end, _)| end.abs_diff(*at))?;
-        let is_near = near.1.abs_diff(*at) as f64 <= (NEAR * length).max(20_000.0);
-        return is_near.then_some((near.0, near.1));
+        let near = rounds.iter().min_by_key(|round| round.end.abs_diff(*at))?;
+        let is_near = near.end.abs_diff(*at) as f64 <= (NEAR * length).max(DOUBT);
+        return is_near.then_some(near);
     }
-    let mut near: Vec<_> = rounds.iter().filter(|one| off(one.2) <= NEAR * length).collect();
-    if near.is_empty() && rounds.len() >= MIDDLE {
+    let extent = |round: &&Round| round.stretch.end - round.stretch.start;
+    let near = rounds.iter().filter(|round| off(round.wait) <= NEAR * length);
+    near.max_by_key(extent).or_else(|| {
         // The wait begins before the trace shows it: the middle one.
-        near = rounds.iter().collect();
-        near.sort_by(|one, other| one.2.total_cmp(&other.2));
-        near = vec![near[near.len() / 2]];
-    }
-    near.into_iter().max_by_key(|one| one.0.1 - one.0.0).map(|one| (one.0, one.1))
+        let mut all: Vec<&Round> = rounds.iter().collect();
+        all.sort_by(|one, other| one.wait.total_cmp(&other.wait));
+        all.get(all.len() / 2).copied().filter(|_| all.len() >= MIDDLE)
+    })
 }
 
 /// The parts of a stretch outside of handlers, which are in the order of time.
 fn outside(mut stretch: Stretch, handlers: &[Stretch]) -> Vec<Stretch> {
     let mut parts = Vec::new();
-    for handler in handlers {
-        if handler.to > stretch.from && handler.from < stretch.to {
-            parts.push(Stretch { to: handler.from, ..stretch });
-            stretch.from = handler.to;
-        }
+    let first = handlers.partition_point(|handler| handler.to <= stretch.from);
+    for handler in handlers[first..].iter().take_while(|handler| handler.from < stretch.to) {
+        parts.push(Stretch { to: handler.from, ..stretch });
+        stretch.from = handler.to;
     }
     parts.push(stretch);
     parts.retain(|part| part.to > part.from);

@@ -2,6 +2,7 @@
 
 use super::answer::load;
 use crate::answer::rounds::{Panel, Picture, State};
+use crate::html::tests::growth::{LIMIT, tenfold};
 use chronoscope_run::Run;
 
 fn picture(run: &Run) -> Option<Picture> {
@@ -55,4 +56,27 @@ fn a_record_that_is_missing_or_cut_draws_nothing() {
     run.cases[2].attachments.clear();
     let reason = picture(&run).unwrap().panels[2].wait.clone().unwrap_err();
     assert!(reason.ends_with("this kernel keeps no record"), "{reason}");
+}
+
+/// A record of a hundred thousand rounds, and rules that name no task.
+#[test]
+fn a_long_record_and_empty_rules_do_no_harm() {
+    let long = |factor: usize| {
+        let mut run = load("show-wakeup");
+        run.cases.truncate(1);
+        let mut text = "# tandem 1\n0 1 20000400 thread\n1 3 2000b080 director\n".to_owned();
+        for index in 0..2_000 * factor {
+            let at = 10 * index + 10;
+            for (after, event) in [(0, 2), (1, 3), (2, 4)] {
+                text += &format!("{} {event} 20000400 thread\n", at + after);
+            }
+        }
+        run.cases[0].attachments.values_mut().for_each(|one| one.clone_from(&text));
+        picture(&run).map(|picture| picture.panels.len())
+    };
+    assert!(tenfold(long) < LIMIT);
+    let mut run = load("show-inversion");
+    let rounds = run.answering.as_mut().unwrap().rounds.as_mut().unwrap();
+    rounds.tasks.clear();
+    assert!(picture(&run).is_none());
 }

@@ -1,6 +1,6 @@
 //! Tests of whole pages.
 
-pub(super) mod growth;
+pub(crate) mod growth;
 
 use self::growth::{LIMIT, tenfold};
 use super::{panel, panel::Subject, render};
