@@ -81,6 +81,11 @@ fn a_job_guards_the_kernel_of_its_reader() {
     job.measure(&guarded).exits(3).shows("::error");
     assert!(job.read("answer.md").contains("slower"), "{}", job.read("answer.md"));
 
+    // No name that a study gives ends the block of Markdown.
+    job.0.file("kernel.toml", STUDY.replace("Did my", "``` @everyone did my"));
+    job.measure(&[]).exits(0);
+    assert_eq!(job.read("answer.md").matches("```").count(), 2, "{}", job.read("answer.md"));
+
     // A run that did not take place leaves nothing to say, and its status.
     fs::remove_file(job.0.path("run.json")).unwrap();
     job.measure(&[("CHRONOSCOPE_RUN", "kernel.toml -q --no-store")]).exits(1);
