@@ -236,11 +236,11 @@ impl Study {
     }
 
     fn expand(&self, machines: &Machines, overrides: &Overrides) -> Result<Vec<Case>> {
-        let known: Vec<&str> = self.entries.iter().flat_map(Entry::variables).collect();
-        if let Some(name) = overrides.images.keys().find(|name| !known.contains(&name.as_str())) {
+        let known: Vec<String> = self.entries.iter().flat_map(Entry::variables).collect();
+        if let Some(name) = overrides.images.keys().find(|name| !known.contains(name)) {
             bail!(
                 "`--image {name}=…`: no target of the study has an image `${name}`{}",
-                words::nearest(name, known.iter().copied())
+                words::nearest(name, known.iter().map(String::as_str))
             );
         }
         let mut cases = Vec::new();
@@ -285,11 +285,9 @@ impl Entry {
     }
 
     /// The names of the variables in the images of its targets.
-    fn variables(&self) -> impl Iterator<Item = &str> {
-        self.target.iter().filter_map(|target| {
-            let image = target.split_once('=')?.1.rsplit_once('@')?.0;
-            image.strip_prefix(VARIABLE)
-        })
+    fn variables(&self) -> impl Iterator<Item = String> {
+        let targets = self.target.iter().filter_map(|text| text.parse::<Target>().ok());
+        targets.filter_map(|target| Some(variable(target.image.as_deref()?)?.to_owned()))
     }
 
     /// The targets, with the images that the command line gives for their variables; without those

@@ -3,6 +3,8 @@
 //! One miss is enough for *No*, whatever else the machine did. *Yes* needs every case, every limit, and
 //! a machine whose figures can be trusted.
 
+use std::iter;
+
 use chronoscope_run::{Answering, CaseResult, Run, SeriesResult, Statistic, Status};
 
 use super::{
@@ -131,10 +133,14 @@ struct Starts<'a> {
 
 impl<'a> Starts<'a> {
     fn from_run(run: &'a Run) -> Option<Self> {
-        let (missed, all) = trust::misses(run)?;
-        let proven = run.cases.iter().filter(|case| case.is_proven());
-        let series = proven.flat_map(CaseResult::measured);
-        let series = series.filter(|series| series.misses.is_some()).collect();
+        Self::from_cases(run.cases.iter().filter(|case| case.is_proven()))
+    }
+
+    /// The starts of these cases; `None` if none of them had a deadline.
+    fn from_cases(cases: impl Iterator<Item = &'a CaseResult>) -> Option<Self> {
+        let all = cases.flat_map(CaseResult::measured);
+        let series: Vec<&SeriesResult> = all.filter(|series| series.misses.is_some()).collect();
+        let (missed, all) = trust::misses_in(series.iter().copied())?;
         Some(Self { series, missed, all })
     }
 
@@ -238,15 +244,12 @@ const PLACES: usize = 4;
 /// where only one case has a deadline.
 pub fn places(run: &Run) -> Vec<String> {
     let of_case = |case: &CaseResult| {
-        let series: Vec<&SeriesResult> =
-            case.measured().filter(|series| series.misses.is_some()).collect();
-        let misses = series.iter().filter_map(|series| series.misses.as_ref());
-        let late: u64 = misses.map(|one| one.misses).sum();
-        let worst = series.iter().filter_map(|series| series.summary.max).reduce(f64::max)?;
+        let starts = Starts::from_cases(iter::once(case))?;
         let label = rule::label(run, case);
         let name = [&*case.experiment, &*label].join(" ");
-        let shown = amount(worst, series[0].unit.name(), true);
-        Some((late, worst, format!("{}: {late} late, worst {shown}", name.trim_end())))
+        let words =
+            format!("{}: {} late, worst {}", name.trim_end(), starts.missed, starts.worst());
+        Some((starts.missed, starts.longest(), words))
     };
     let proven = run.cases.iter().filter(|case| case.is_proven());
     let mut places: Vec<(u64, f64, String)> = proven.filter_map(of_case).collect();

@@ -7,7 +7,7 @@ use chronoscope_run::{CaseResult, answer::Pick};
 
 use super::rule;
 use crate::{
-    cause::{schedule::Record, schedule::own, window::RepetitionSamples},
+    cause::{schedule::Record, window::RepetitionSamples},
     timeline::{EventKind, Timeline, ftrace::line, ftrace::line::Line},
 };
 
@@ -186,7 +186,6 @@ fn ends(case: &CaseResult, pick: &Pick) -> Option<Vec<(f64, u64)>> {
     let series = rule::series(pick, case)?;
     let samples = RepetitionSamples::first(case, series)?;
     let record = Record::new(case, series, &samples)?;
-    own(record.text)?;
     let begin = record.text.lines().find_map(|text| match line::read(text) {
         Line::Event(event) => Some(event.at),
         _ => None,

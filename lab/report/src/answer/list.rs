@@ -2,7 +2,7 @@
 
 use super::{
     reading, rule,
-    span::{Span, amount, ratio},
+    span::{LONG, Span, amount, ratio},
 };
 use chronoscope_run::{
     Answering, CaseResult, Limit, PeerResult, Published, Run, Status, statistics,
@@ -21,7 +21,7 @@ pub struct List {
 impl List {
     /// The unit that all numbers of a column share, if it is a long word.
     pub fn unit(&self, index: usize) -> Option<&'static str> {
-        ["instructions", "cycles"].into_iter().find(|unit| {
+        LONG.into_iter().find(|unit| {
             let has = |row: &ListRow| row.cells.get(index).is_some_and(|cell| cell.ends_with(unit));
             index > 0 && !self.rows.is_empty() && self.rows.iter().all(has)
         })

@@ -154,8 +154,8 @@ impl<'a> Answer<'a> {
         Self {
             context: context(run, &rules),
             title,
+            trust: trust(run, decision.as_ref(), &body),
             decision,
-            trust: trust(run, &rules, &body),
             also: [
                 if rules.decides { decision::places(run) } else { Vec::new() },
                 cause_of_worst(run, &body),
@@ -173,9 +173,9 @@ impl<'a> Answer<'a> {
 
 /// The trust in a run. A ranking without limits says in their place how far it holds under other
 /// builds of the kernels. A decision against the machine needs no trust in it.
-fn trust(run: &Run, rules: &Answering, body: &Body<'_>) -> Trust {
+fn trust(run: &Run, decision: Option<&Decision>, body: &Body<'_>) -> Trust {
     let mut found = Trust::from_run(run);
-    if Decision::on(run, rules) == Some(Decision::No) {
+    if decision == Some(&Decision::No) {
         found.verdicts.insert(0, Verdict::enough());
     }
     if let Body::Ranking(ranking) = body
@@ -198,6 +198,10 @@ fn under_builds(run: &Run, rules: &Answering, body: &Body<'_>) -> Vec<String> {
 /// The cause of the worst sample of all traced cases, as far as the trace shows one; empty without a
 /// trace.
 fn cause_of_worst(run: &Run, body: &Body<'_>) -> Vec<String> {
+    // The picture is the trace.
+    if matches!(body, Body::Rounds(_)) {
+        return Vec::new();
+    }
     let traced = run.cases.iter().filter(|case| case.is_proven());
     let traced = traced.filter_map(|case| Some((case, cause::unknown(case)?)));
     let with_worst = traced.filter_map(|(case, unknown)| {
@@ -210,12 +214,7 @@ fn cause_of_worst(run: &Run, body: &Body<'_>) -> Vec<String> {
         return Vec::new();
     };
     let causes = cause::traced(case, series);
-    match body {
-        // The picture is the trace.
-        Body::Rounds(_) => Vec::new(),
-        _ if causes.is_empty() => vec![unknown],
-        _ => causes.into_iter().take(2).collect(),
-    }
+    if causes.is_empty() { vec![unknown] } else { causes.into_iter().take(2).collect() }
 }
 
 /// The question, then the targets, the machine, and the number of cases.
@@ -338,7 +337,7 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
 /// title names: a study without a subject puts no kernel first by itself. `None` without a timing that
 /// is won.
 fn of_leaders(ranking: &Ranking) -> Option<String> {
-    let leaders = ["thread", "process", "coroutine"].into_iter().filter_map(|kind| {
+    let leaders = rule::KINDS.into_iter().filter_map(|kind| {
         let name = ranking.leader(kind)?;
         Some((kind, name, ranking.wins(name, Some(kind))?))
     });

@@ -12,7 +12,7 @@ use chronoscope_suite::spec::Decides;
 use super::{
     asked::Asked,
     builds, reading,
-    rule::{self, kernel, kinds, machine, proper},
+    rule::{self, KINDS, kernel, kinds, machine, proper},
     span::{self, Span},
 };
 
@@ -272,8 +272,7 @@ impl Ranking {
     /// How far the wins hold under other builds, in one sentence; `None` where not all rows of a kind
     /// have figures of other builds.
     pub fn under_builds(&self, run: &Run) -> Option<String> {
-        let leads: Vec<String> =
-            ["thread", "process", "coroutine"].iter().filter_map(|kind| self.lead(kind)).collect();
+        let leads: Vec<String> = KINDS.into_iter().filter_map(|kind| self.lead(kind)).collect();
         (!leads.is_empty()).then(|| format!("{}: {}.", builds::under(run), leads.join(", ")))
     }
 

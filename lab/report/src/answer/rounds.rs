@@ -153,32 +153,24 @@ impl Picture {
 
 /// The panels of a choice of cases, one for each case; of a case that measured nothing its reason.
 fn panels(run: &Run, rules: &Rounds, pick: &Pick) -> Vec<Panel> {
-    let asked = |case: &&CaseResult| {
-        case.experiment == pick.experiment
-            && ["", &case.target].contains(&&*pick.target)
-            && pick.when.iter().all(|(name, value)| case.parameters.get(name) == Some(value))
-    };
     let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
     let heading = |case: &CaseResult| match several && pick.target.is_empty() {
         true => format!("{} · {}", case.target, pick.name),
         false => pick.name.to_string(),
     };
-    let panel = |case: &CaseResult| {
-        panel(case, rules, pick).map(|panel| Panel { heading: heading(case), ..panel })
-    };
-    run.cases.iter().filter(asked).filter_map(panel).collect()
+    let asked = run.cases.iter().filter(|case| rule::asks_for(pick, case));
+    asked.filter_map(|case| panel(case, rules, pick, heading(case))).collect()
 }
 
-/// The panel of a case, without its heading.
-fn panel(case: &CaseResult, rules: &Rounds, pick: &Pick) -> Option<Panel> {
-    let heading = String::new();
-    let empty = |reason: &str| {
+/// The panel of a case; `None` where it has no series or statistic that the pick names.
+fn panel(case: &CaseResult, rules: &Rounds, pick: &Pick, heading: String) -> Option<Panel> {
+    let empty = |heading: String, reason: &str| {
         let wait = Err(reason.to_owned());
-        Some(Panel { heading: String::new(), wait, tracks: Vec::new(), tick: 1.0, unit: "" })
+        Some(Panel { heading, wait, tracks: Vec::new(), tick: 1.0, unit: "" })
     };
     if !case.is_proven() {
         let reason = case.verdict.reasons.first().map(|reason| &**reason);
-        return empty(reason.unwrap_or(Status::words(case.verdict.status)));
+        return empty(heading, reason.unwrap_or(Status::words(case.verdict.status)));
     }
     let name = if pick.statistic.is_empty() { "p50" } else { &*pick.statistic };
     let (series, statistic) = (rule::series(pick, case)?, Statistic::find(name)?);
@@ -186,10 +178,10 @@ fn panel(case: &CaseResult, rules: &Rounds, pick: &Pick) -> Option<Panel> {
     let wait = bare(&rule::figure(pick, case, "")?.words(), unit);
     let length = statistic.of_series(series)? * series.per * tick(case);
     if case.attachments.is_empty() {
-        return empty(&format!("{wait} {unit}; this kernel keeps no record"));
+        return empty(heading, &format!("{wait} {unit}; this kernel keeps no record"));
     }
     let Some(found) = Found::new(case, rules, pick, length) else {
-        return empty("the kernel's record does not hold a whole round");
+        return empty(heading, "the kernel's record does not hold a whole round");
     };
     let tracks = found.tracks(rules, Raised::by(case));
     Some(Panel { heading, wait: Ok(wait), tracks, tick: tick(case), unit })
@@ -296,7 +288,7 @@ impl Found {
     }
 
     /// The stretch of time that is shown, in ns of the timeline.
-    fn shown(&self) -> (f64, f64) {
+    fn window(&self) -> (f64, f64) {
         let Round { stretch, end, .. } = &self.round;
         let (from, to) = (self.zero.min(stretch.start as f64), stretch.end.max(*end) as f64);
         let margin = if self.is_alone() { MARGIN * (to - from) } else { 0.0 };
@@ -305,7 +297,7 @@ impl Found {
 
     /// The runs of a task in the stretch that is shown, each in the state that belongs to its start.
     fn runs(&self, lane: &Lane, state: impl Fn(u64) -> State) -> Vec<Stretch> {
-        let (from, to) = self.shown();
+        let (from, to) = self.window();
         let grain = (to - from) / GRAINS;
         let window = from.max(0.0) as u64..to.max(0.0) as u64;
         let mut all: Vec<Stretch> = Vec::new();
@@ -324,7 +316,7 @@ impl Found {
 
     /// The case's other tasks on one track, and the tasks of others that ran longest.
     fn others(&self, rules: &Rounds, handlers: &[Stretch]) -> Vec<Track> {
-        let (from, to) = self.shown();
+        let (from, to) = self.window();
         let window = from.max(0.0) as u64..to.max(0.0) as u64;
         let is_cast = |lane: &Lane| {
             self.cast.iter().any(|place| self.lanes.tasks[*place].number == lane.number)

@@ -30,6 +30,9 @@ pub fn proper(kernel: &str) -> String {
     name.map_or(kernel, |(_, name)| name).to_owned()
 }
 
+/// The kinds of task, in the order in which they stand.
+pub const KINDS: [&str; 3] = ["thread", "process", "coroutine"];
+
 /// A kind of task in the plural: `threads`, `processes`.
 pub fn kinds(kind: &str) -> String {
     format!("{kind}{}", if kind.ends_with('s') { "es" } else { "s" })
@@ -70,6 +73,11 @@ pub fn usual_builds(run: &Run) -> impl Iterator<Item = &CaseResult> {
 
 /// Returns whether a case has evidence, and what the pick asks for.
 fn selects(pick: &Pick, case: &CaseResult) -> bool {
+    asks_for(pick, case) && case.is_proven()
+}
+
+/// Returns whether a case is one that the pick asks for, with evidence or without.
+pub fn asks_for(pick: &Pick, case: &CaseResult) -> bool {
     let has = |(name, value): (&OneLine, &OneLine)| match case.parameters.get(name) {
         Some(own) => own == value,
         None => left_out(&case.experiment, name).is_some_and(|default| **value == *default),
@@ -77,7 +85,6 @@ fn selects(pick: &Pick, case: &CaseResult) -> bool {
     case.experiment == pick.experiment
         && [&case.target, "", kernel(case)].contains(&&*pick.target)
         && pick.when.iter().all(has)
-        && case.is_proven()
 }
 
 /// The default of a parameter that cases leave out when they have it.

@@ -112,9 +112,12 @@ impl Span {
     }
 }
 
+/// The units that are words, and stand once for many numbers.
+pub const LONG: [&str; 2] = ["instructions", "cycles"];
+
 /// Returns whether a unit is written once for a table or a picture, and not beside each number.
 pub fn is_long(unit: &str) -> bool {
-    [Unit::Instructions.name(), Unit::Cycles.name()].contains(&unit)
+    LONG.contains(&unit)
 }
 
 /// The number of an amount, without a unit that stands elsewhere.

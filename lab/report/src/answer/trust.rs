@@ -221,13 +221,19 @@ pub fn limits(run: &Run) -> (usize, usize) {
     (held, all.len())
 }
 
-/// The samples of a run that missed their deadline, and all that had one; `None` if none had one.
-pub fn misses(run: &Run) -> Option<(u64, u64)> {
-    let series = run.cases.iter().filter(|case| case.is_proven()).flat_map(CaseResult::measured);
+/// The samples of these series that missed their deadline, and all that had one; `None` if none had one.
+pub fn misses_in<'a>(series: impl Iterator<Item = &'a SeriesResult>) -> Option<(u64, u64)> {
     let counts = series.filter_map(|series| series.misses);
     let sum =
         counts.fold((0, 0), |(misses, samples), one| (misses + one.misses, samples + one.samples));
     (sum.1 > 0).then_some(sum)
+}
+
+/// The samples of a run with evidence that missed their deadline, and all that had one; `None` if none
+/// had one.
+pub fn misses(run: &Run) -> Option<(u64, u64)> {
+    let proven = run.cases.iter().filter(|case| case.is_proven());
+    misses_in(proven.flat_map(CaseResult::measured))
 }
 
 /// The sentence on limits and deadlines; `None` if no case was measured.

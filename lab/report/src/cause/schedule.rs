@@ -104,7 +104,7 @@ impl<'a> Record<'a> {
 }
 
 /// The name of the case's tasks, which is the name of the task that begins and ends the case.
-pub(crate) fn own(record: &str) -> Option<&str> {
+pub(super) fn own(record: &str) -> Option<&str> {
     let mut marked = record.lines().filter_map(|line| match line::read(line) {
         Line::Event(event)
             if matches!(event.kind, line::EventKind::Mark("the case begins" | "the case ends")) =>

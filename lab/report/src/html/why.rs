@@ -9,7 +9,7 @@ use crate::{
         span::grouped,
         trust::{Trust, Verdict},
     },
-    why::{Answer, Side, functions_of, signed},
+    why::{Answer, Side, functions_of, number, signed},
 };
 
 /// The page of the round of an experiment in two kernels.
@@ -35,10 +35,6 @@ pub fn render(experiment: &str, sides: &[Side; 2]) -> String {
 fn roles(answer: &Answer<'_>) -> Markup {
     let longest = answer.rows.iter().flat_map(|row| row.counts).max().unwrap_or(1).max(1);
     let wide = |count: u64| format!("width:{:.1}%", 100.0 * count as f64 / longest as f64);
-    let number = |count: u64| match count {
-        0 => "–".to_owned(),
-        count => grouped(count as f64),
-    };
     let [slow, fast] = answer.sides.map(Side::name);
     let [most, least] = answer.sides.map(Side::all);
     html! {

@@ -155,6 +155,14 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// A number of instructions; a dash where there are none.
+pub(crate) fn number(count: u64) -> String {
+    match count {
+        0 => "–".to_owned(),
+        count => grouped(count as f64),
+    }
+}
+
 /// A difference with its sign: `+147`, `−3`, `0`.
 pub(crate) fn signed(more: i64) -> String {
     let sign = match more {
@@ -204,10 +212,6 @@ pub fn render(experiment: &str, sides: &[Side; 2], full: bool, screen: &Screen) 
 }
 
 fn line(role: &str, counts: [u64; 2], more: i64, bar: &str) -> String {
-    let number = |count: u64| match count {
-        0 => "–".to_owned(),
-        count => grouped(count as f64),
-    };
     let [slow, fast] = counts.map(number);
     let more = signed(more);
     format!("{role:ROLE$}{slow:>NUMBER$}{fast:>NUMBER$}{more:>NUMBER$}{bar}").trim_end().to_owned()
