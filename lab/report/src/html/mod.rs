@@ -29,6 +29,7 @@ mod picture;
 mod plot;
 mod published;
 mod ranges;
+mod ranking;
 mod ratio;
 mod rounds;
 mod rows;
