@@ -46,7 +46,7 @@ pub use peer::{Paired, PeerResult, Ratio};
 pub use precision::{Alternation, Precision};
 pub use published::{Instrument, Published};
 pub use schema::json_schema;
-pub use series::{EvidenceResult, FigureResult, NextRun, Repetition, SeriesResult, Soak};
+pub use series::{EvidenceResult, FigureResult, Late, NextRun, Repetition, SeriesResult, Soak};
 pub use statistic::{STATISTICS, Statistic};
 pub use target::{Target, TargetError};
 pub use verdict::{Status, Verdict};

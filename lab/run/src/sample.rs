@@ -10,7 +10,7 @@ use chronoscope_units::OneLine;
 
 use crate::{
     Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
-    Instrument, Label, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
+    Instrument, Label, Late, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
     SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
     answer::{Bar, Claim, Finding, Layout, Pick, Rounds, Ruling, Sentence, Stack, Sweep},
 };
@@ -78,6 +78,7 @@ pub fn full() -> Run {
         Some(Bursts { tested: 100, dispersion: Some(1.25), p: Some(0.2), episodes: 0, longest: 0 });
     series.samples = vec![(17.0, 2_900.0)];
     let miss = (17.0, 69_500.0);
+    series.late = vec![Late { until: 999e6, misses: vec![miss] }];
     series.soak = Some(Soak { largest: vec![miss], misses: vec![miss], misses_left_out: 0 });
     run.peers = vec![peer()];
     run.answering = Some(answering());
@@ -329,6 +330,7 @@ pub fn series(name: &str, p50: f64) -> SeriesResult {
         bursts: None,
         by_repetition: (0..5).map(repetition).collect(),
         histogram: vec![(p50, 5_000)],
+        late: Vec::new(),
         soak: None,
         next: None,
         samples: Vec::new(),

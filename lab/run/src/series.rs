@@ -48,6 +48,10 @@ pub struct SeriesResult {
     pub by_repetition: Vec<Repetition>,
     /// The distribution: `(value, samples)`, exact up to 2047 ticks and within 0.1 % above.
     pub histogram: Vec<(f64, u64)>,
+    /// The misses of each repetition with their times, in the order in which they ran; empty without
+    /// a deadline, and in older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<Late>,
     /// The samples that a soak keeps one by one; `None` outside of a soak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soak>,
@@ -72,6 +76,16 @@ pub struct NextRun {
     pub max: Option<Prediction>,
     /// The prediction of the share of samples above the deadline.
     pub misses: Option<Prediction>,
+}
+
+/// The misses of one repetition, with their times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Late {
+    /// The start of the last sample, in the unit of the series from the start of the repetition's
+    /// clock.
+    pub until: f64,
+    /// The first 1,000 misses, as `(start, value)`.
+    pub misses: Vec<(f64, f64)>,
 }
 
 /// The samples of a soak that are kept one by one, as `(start, value)`.

@@ -2,11 +2,14 @@
 
 use chronoscope_suite::wire::{self, Sample, Series as Announced};
 
-use chronoscope_run::{Repetition, Role, SeriesResult, Soak, Unit, names::by_pin};
+use chronoscope_run::{Late, Repetition, Role, SeriesResult, Soak, Unit, names::by_pin};
 use chronoscope_statistics::{Accumulator, Basis, Notable, Stamped};
 
 /// Samples kept whole on request, per series: 16 MB.
 const MAX_KEPT: usize = 1_000_000;
+
+/// The misses that are kept with their times, per repetition.
+const MISSES_KEPT: usize = 1_000;
 
 /// A series, over the repetitions so far.
 #[derive(Clone)]
@@ -27,6 +30,10 @@ pub(super) struct Series {
     kept: Vec<(i64, u64)>,
     /// How many of these are of complete repetitions.
     kept_whole: usize,
+    /// The misses of the repetition under way.
+    misses: Vec<Stamped>,
+    /// The start of the last sample of each complete repetition, and its misses.
+    late: Vec<(i64, Vec<Stamped>)>,
     /// The samples of a soak that are kept one by one: of complete repetitions, and of the one under
     /// way.
     notable: Option<[Notable; 2]>,
@@ -68,6 +75,8 @@ impl Series {
             at: 0,
             kept: Vec::new(),
             kept_whole: 0,
+            misses: Vec::new(),
+            late: Vec::new(),
             notable: None,
         }
     }
@@ -112,13 +121,18 @@ impl Series {
         let before = self.at;
         let mut samples = block.iter().map(|sample| (sample.gap, sample.value));
         self.at = self.current.push_block(before, &mut samples);
+        let deadline = self.current.deadline();
         // One by one only for those who asked.
-        if !keep && self.notable.is_none() {
+        if !keep && deadline.is_none() && self.notable.is_none() {
             return;
         }
         let mut at = before;
         for sample in block {
             at = at.wrapping_add(sample.gap);
+            let is_miss = deadline.is_some_and(|deadline| sample.value > deadline);
+            if is_miss && self.misses.len() < MISSES_KEPT {
+                self.misses.push(Stamped { at: at.max(0).unsigned_abs(), value: sample.value });
+            }
             if let Some([_, current]) = &mut self.notable {
                 current.push(at.max(0).unsigned_abs(), sample.value);
             }
@@ -148,6 +162,9 @@ impl Series {
         }
         let fresh = Accumulator::with_deadline(self.current.deadline());
         let done = std::mem::replace(&mut self.current, fresh);
+        if done.deadline().is_some() {
+            self.late.push((self.at, std::mem::take(&mut self.misses)));
+        }
         self.at = 0;
         if let Some([all, current]) = &mut self.notable {
             let fresh = Notable::new(self.current.deadline());
@@ -164,6 +181,7 @@ impl Series {
             *current = Notable::new(self.current.deadline());
         }
         self.at = 0;
+        self.misses.clear();
         self.kept.truncate(self.kept_whole);
     }
 
@@ -203,6 +221,12 @@ impl Series {
                 .map(|(value, count)| (value as f64 * scale, count))
                 .collect(),
             next: None,
+            late: (self.late.iter())
+                .map(|(until, misses)| Late {
+                    until: *until as f64 * tick,
+                    misses: misses.iter().map(pair).collect(),
+                })
+                .collect(),
             soak: self.notable.map(|[all, _]| Soak {
                 largest: all.largest().iter().map(pair).collect(),
                 misses: all.misses().iter().map(pair).collect(),

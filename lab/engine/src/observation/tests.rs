@@ -10,7 +10,7 @@ use chronoscope_suite::{
 use super::{MAX_ATTACHED, Observation, Recordings};
 use crate::{case::Case, case::Plan, case::expand, case::experiment};
 use chronoscope_machine::Machines;
-use chronoscope_run::{Soak, Status, Verdict, names::RUNS};
+use chronoscope_run::{Late, Soak, Status, Verdict, names::RUNS};
 
 fn case() -> Case {
     case_of("switch")
@@ -194,6 +194,32 @@ fn values_are_in_the_unit_and_by_operation() {
         let times = [2.0, 4.0, 6.0, 2.0, 4.0, 6.0, 2.0, 4.0, 6.0];
         assert_eq!(one.samples, times.map(|at| (at, value)));
     }
+}
+
+/// Misses are kept with their times, of complete repetitions alone, and the first thousand of each.
+#[test]
+fn misses_are_kept_with_their_times() {
+    let case = Case { deadline: Some(100.0), ..case_of("period") };
+    let mut observation = Observation::new(&case, false);
+    let mut repeat = |values: &[u64], ends| {
+        observation.take(&Record::Clock(CLOCK)).unwrap();
+        observation.take(&Record::Series(Series::measured("task 1"))).unwrap();
+        for block in values.chunks(28) {
+            let block = block.iter().map(|value| Sample { gap: 10, value: *value }).collect();
+            observation.take(&Record::Samples(Samples { series: 0, block })).unwrap();
+        }
+        if ends {
+            observation.take(&Record::End { records: 3 }).unwrap();
+        }
+    };
+    repeat(&[100, 101, 7, 300], true);
+    repeat(&[5; 3], true);
+    repeat(&[200; 1_200], true);
+    repeat(&[200], false);
+    let late = &observation.finish(&case).judged().series[0].late;
+    let first = Late { until: 40.0, misses: vec![(20.0, 101.0), (40.0, 300.0)] };
+    assert_eq!(late[..2], [first, Late { until: 30.0, misses: Vec::new() }]);
+    assert_eq!((late.len(), late[2].misses.len(), late[2].until), (3, 1_000, 12_000.0));
 }
 
 /// A soak of a day at 1 kHz, on its bounds: every kept sample is there, and a bucket of the histogram

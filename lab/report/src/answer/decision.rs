@@ -3,8 +3,6 @@
 //! One miss is enough for *No*, whatever else the machine did. *Yes* needs every case, every limit, and
 //! a machine whose figures can be trusted.
 
-use std::iter;
-
 use chronoscope_run::{Answering, CaseResult, Run, SeriesResult, Statistic, Status};
 
 use super::{
@@ -14,6 +12,7 @@ use super::{
     span::{self, Span, amount, bare, grouped, is_long},
     trust::{self, Trust},
 };
+use crate::{cause, cause::schedule, cause::schedule::Culprit};
 
 /// The answer to a question that asks for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,15 +69,19 @@ impl Decision {
         }
     }
 
-    /// The command that tells the cause of a miss; `None` where the run has recorded it already.
+    /// The next step after a miss: the setting that holds its culprit back, if the trace shows one, or
+    /// without a trace the command that records one.
     pub fn next(&self, run: &Run) -> Option<Step> {
+        if *self != Self::No {
+            return None;
+        }
         let is_traced =
             |case: &CaseResult| case.parameters.get("trace").is_some_and(|word| *word == "yes");
-        let asks = *self == Self::No && !run.cases.iter().any(is_traced);
-        asks.then(|| {
-            let command = format!("chronoscope run {} --set trace=yes", run.study);
-            Step::new("the cause of the worst, as root", command)
-        })
+        if run.cases.iter().any(is_traced) {
+            return remedy(run);
+        }
+        let command = format!("chronoscope run {} --set trace=yes", run.study);
+        Some(Step::new("the cause of the worst, as root", command))
     }
 
     /// The decision in a sentence, with the figures that it rests on.
@@ -118,6 +121,28 @@ impl Decision {
     }
 }
 
+/// The setting that holds back the task which took the processor while the worst of all was measured.
+fn remedy(run: &Run) -> Option<Step> {
+    let (case, series) = worst_traced(run)?;
+    let Culprit { id, cpu, urgency } = schedule::culprit(case, series)?;
+    let own: u32 = case.parameters.get("priority")?.parse().ok()?;
+    Some(match urgency.filter(|urgency| *urgency >= own && own > 1) {
+        Some(_) => Step::new("hold it back", format!("chrt -f -p {} {id}", own - 1)),
+        None => Step::new("a processor of its own", format!("boot with isolcpus={cpu}")),
+    })
+}
+
+/// The traced case with the longest of all worst samples, and its series.
+pub(super) fn worst_traced(run: &Run) -> Option<(&CaseResult, &SeriesResult)> {
+    let traced = run.cases.iter().filter(|case| case.is_proven() && cause::unknown(case).is_some());
+    let with_worst = traced.filter_map(|case| {
+        let series = rule::usual(case).next()?;
+        Some((series.summary.max?, case, series))
+    });
+    let (_, case, series) = with_worst.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    Some((case, series))
+}
+
 /// The status that a run ends with: of its decision, or without one of its cases.
 pub fn status(run: &Run) -> Status {
     let decision = run.answering.as_ref().and_then(|rules| Decision::on(run, rules));
@@ -125,26 +150,26 @@ pub fn status(run: &Run) -> Status {
 }
 
 /// The starts of all cases with a deadline.
-struct Starts<'a> {
-    series: Vec<&'a SeriesResult>,
-    missed: u64,
+pub(super) struct Starts<'a> {
+    pub(super) series: Vec<&'a SeriesResult>,
+    pub(super) missed: u64,
     all: u64,
 }
 
 impl<'a> Starts<'a> {
-    fn from_run(run: &'a Run) -> Option<Self> {
+    pub(super) fn from_run(run: &'a Run) -> Option<Self> {
         Self::from_cases(run.cases.iter().filter(|case| case.is_proven()))
     }
 
     /// The starts of these cases; `None` if none of them had a deadline.
-    fn from_cases(cases: impl Iterator<Item = &'a CaseResult>) -> Option<Self> {
+    pub(super) fn from_cases(cases: impl Iterator<Item = &'a CaseResult>) -> Option<Self> {
         let all = cases.flat_map(CaseResult::measured);
         let series: Vec<&SeriesResult> = all.filter(|series| series.misses.is_some()).collect();
         let (missed, all) = trust::misses_in(series.iter().copied())?;
         Some(Self { series, missed, all })
     }
 
-    fn unit(&self) -> &'static str {
+    pub(super) fn unit(&self) -> &'static str {
         self.series[0].unit.name()
     }
 
@@ -153,12 +178,12 @@ impl<'a> Starts<'a> {
         deadlines.reduce(f64::min).unwrap_or(f64::INFINITY)
     }
 
-    fn longest(&self) -> f64 {
+    pub(super) fn longest(&self) -> f64 {
         let all = self.series.iter().filter_map(|series| series.summary.max);
         all.reduce(f64::max).unwrap_or_default()
     }
 
-    fn deadline(&self) -> String {
+    pub(super) fn deadline(&self) -> String {
         amount(self.shortest_deadline(), self.unit(), true)
     }
 
@@ -222,8 +247,11 @@ pub fn figures(run: &Run) -> Option<List> {
             &max,
         ),
     ];
-    // Without a limit on it, the worst stands against the deadline, and is not judged twice.
-    rows[1].share = rows[1].share.or(Some(starts.longest() / starts.shortest_deadline()));
+    // Without a limit on it, the worst stands against the deadline; the limit on misses judges it.
+    if max.is_empty() {
+        rows[1].share = Some(starts.longest() / starts.shortest_deadline());
+        rows[1].status = rows[0].status;
+    }
     if let Some(range) = starts.p99() {
         rows.push(row("99 of 100 start within".to_owned(), range, allowed(&p99), &p99));
     }
@@ -235,30 +263,4 @@ pub fn figures(run: &Run) -> Option<List> {
         row(one.name(run), value, one.bound_words(), &[one])
     }));
     Some(List { head: vec![if is_long(unit) { unit } else { "" }, "measured", "allowed"], rows })
-}
-
-/// The most cases whose late starts stand one by one.
-const PLACES: usize = 4;
-
-/// The late starts and the worst of each case, a sentence each, the case with most of them first; empty
-/// where only one case has a deadline.
-pub fn places(run: &Run) -> Vec<String> {
-    let of_case = |case: &CaseResult| {
-        let starts = Starts::from_cases(iter::once(case))?;
-        let label = rule::label(run, case);
-        let name = [&*case.experiment, &*label].join(" ");
-        let words =
-            format!("{}: {} late, worst {}", name.trim_end(), starts.missed, starts.worst());
-        Some((starts.missed, starts.longest(), words))
-    };
-    let proven = run.cases.iter().filter(|case| case.is_proven());
-    let mut places: Vec<(u64, f64, String)> = proven.filter_map(of_case).collect();
-    places.sort_by(|one, other| other.0.cmp(&one.0).then(other.1.total_cmp(&one.1)));
-    let more = places.len().saturating_sub(PLACES);
-    let all = places.into_iter().map(|(_, _, words)| words);
-    let mut told: Vec<String> = all.take(PLACES).collect();
-    if more > 0 {
-        told.push(format!("and {}, with fewer", span::count(more, "case")));
-    }
-    if told.len() > 1 { told } else { Vec::new() }
 }

@@ -12,6 +12,7 @@ pub mod elsewhere;
 pub mod explain;
 pub mod headline;
 pub mod lanes;
+pub mod late;
 pub mod latency;
 pub mod list;
 pub mod picture;
@@ -29,6 +30,7 @@ use std::{borrow::Cow, fmt};
 use self::{
     arrivals::Strip,
     decision::Decision,
+    late::TimeLine,
     latency::Latency,
     list::{Limited, List},
     ranking::{Ranking, Wins},
@@ -55,6 +57,8 @@ pub struct Answer<'a> {
     pub trust: Trust,
     /// The rows below the title.
     pub body: Body<'a>,
+    /// The late starts of a decision over time; `None` without times.
+    pub late: Option<TimeLine>,
     /// Sentences below the rows.
     pub also: Vec<String>,
     /// Limits that were missed and cases without a measurement, each with its reason.
@@ -148,8 +152,9 @@ impl<'a> Answer<'a> {
         let decided = decision.as_ref().map(|decision| decision.title(run));
         let title = decided.or(title).unwrap_or_else(|| own_title(run, &rules, &body));
         let problems = problems(run, &rules, &body);
-        let mut next = own_next(run);
-        next.extend(decision.as_ref().and_then(|decision| decision.next(run)));
+        let late = if rules.decides { TimeLine::from_run(run) } else { None };
+        let remedy = decision.as_ref().and_then(|decision| decision.next(run));
+        let mut next: Vec<Step> = remedy.into_iter().chain(own_next(run)).collect();
         next.extend(ruled.all(&rules.next).iter().map(|words| Step::from_words(words)));
         Self {
             context: context(run, &rules),
@@ -157,13 +162,16 @@ impl<'a> Answer<'a> {
             trust: trust(run, decision.as_ref(), &body),
             decision,
             also: [
-                if rules.decides { decision::places(run) } else { Vec::new() },
+                late.as_ref()
+                    .filter(|line| !line.is_timed())
+                    .map_or_else(Vec::new, TimeLine::sentences),
                 cause_of_worst(run, &body),
                 like_for_like(&rules, &body),
                 under_builds(run, &rules, &body),
                 ruled.all(&rules.also),
             ]
             .concat(),
+            late: late.filter(TimeLine::is_timed),
             body,
             problems,
             next,
@@ -202,19 +210,12 @@ fn cause_of_worst(run: &Run, body: &Body<'_>) -> Vec<String> {
     if matches!(body, Body::Rounds(_)) {
         return Vec::new();
     }
-    let traced = run.cases.iter().filter(|case| case.is_proven());
-    let traced = traced.filter_map(|case| Some((case, cause::unknown(case)?)));
-    let with_worst = traced.filter_map(|(case, unknown)| {
-        let series = rule::usual(case).next()?;
-        Some((series.summary.max?, case, series, unknown))
-    });
-    let Some((_, case, series, unknown)) =
-        with_worst.max_by(|one, other| one.0.total_cmp(&other.0))
-    else {
-        return Vec::new();
-    };
+    let Some((case, series)) = decision::worst_traced(run) else { return Vec::new() };
     let causes = cause::traced(case, series);
-    if causes.is_empty() { vec![unknown] } else { causes.into_iter().take(2).collect() }
+    match causes.is_empty() {
+        true => cause::unknown(case).into_iter().collect(),
+        false => causes.into_iter().take(2).collect(),
+    }
 }
 
 /// The question, then the targets, the machine, and the number of cases.

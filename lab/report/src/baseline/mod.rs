@@ -266,6 +266,7 @@ impl Series {
             bursts: None,
             by_repetition: (0..self.repetitions()).map(repetition).collect(),
             histogram: Vec::new(),
+            late: Vec::new(),
             soak: None,
             next: None,
             samples: Vec::new(),

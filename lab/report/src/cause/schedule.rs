@@ -14,6 +14,9 @@ use chronoscope_units::{printable, show};
 /// The uncertainty of a duration in ns: the trace prints times in whole µs.
 pub(super) const DOUBT: f64 = 1_000.0;
 
+/// The share of a sample that its cause takes at least.
+const MOST: f64 = 0.5;
+
 /// The most tasks and interrupts that are named.
 const NAMED: usize = 3;
 
@@ -52,11 +55,52 @@ pub fn sentence(
     let first = others.first().map_or(0.0, |(_, took)| took.ns);
     let greatest = functions.first().filter(|(_, took)| 2.0 * took.ns > first);
     let greatest = greatest.map(|function| format!(", in {}", name(function)));
+    let longer = format!("{names}{}", greatest.unwrap_or_default());
+    let shown = |ns: f64| show((ns / record.ns).round(), series.unit.name());
+    let (length, empty) = (worst.1 - worst.0, ran.empty(worst));
+    if empty > MOST * length {
+        let (empty, length) = (shown(empty), shown(length));
+        let others =
+            if names.is_empty() { longer } else { format!(", and longer than usual {longer}") };
+        return Some(format!(
+            "Not explained: for {empty} of the worst's {length} nothing ran on processor {cpu}{others}."
+        ));
+    }
     (!names.is_empty()).then(|| {
         format!(
-            "While the worst was taken, processor {cpu} ran {names}{}: longer than in a mean sample.",
-            greatest.unwrap_or_default()
+            "While the worst was taken, processor {cpu} ran {longer}: longer than in a mean sample."
         )
+    })
+}
+
+/// The task that took the processor for the greater part of a series' worst sample.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Culprit {
+    /// The number of the task.
+    pub id: u32,
+    /// The processor.
+    pub cpu: u32,
+    /// The priority under SCHED_FIFO or SCHED_RR, 1 to 99; `None` for a task of another class.
+    pub urgency: Option<u32>,
+}
+
+/// Returns the task that took most of the worst sample; `None` if the trace shows none.
+pub(crate) fn culprit(case: &CaseResult, series: &SeriesResult) -> Option<Culprit> {
+    let repetition = RepetitionSamples::with_worst(case, series)?;
+    let record = Record::new(case, series, &repetition)?;
+    let ran = Ran::read(record.text, record.cpu)?;
+    let worst = Some(record.span(&repetition.worst())).filter(|span| ran.covers(*span))?;
+    let mut took = BTreeMap::<u32, f64>::new();
+    for (id, piece) in ran.ids.iter().zip(&ran.pieces[0]) {
+        let inside = worst.1.min(piece.end as f64) - worst.0.max(piece.start as f64);
+        *took.entry(*id).or_default() += inside.max(0.0);
+    }
+    let (id, took) = took.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let urgency = ran.priorities.get(&id).filter(|priority| (0..99).contains(*priority));
+    (took > MOST * (worst.1 - worst.0)).then(|| Culprit {
+        id,
+        cpu: record.cpu,
+        urgency: urgency.map(|priority| 99 - priority.unsigned_abs()),
     })
 }
 
@@ -196,6 +240,8 @@ pub(super) struct Ran<'a> {
     id: Option<u32>,
     /// The numbers of the tasks of `pieces`.
     ids: Vec<u32>,
+    /// The latest priority of each task, in the kernel's numbers.
+    priorities: BTreeMap<u32, i32>,
     /// The times of the first and of the latest event.
     known: Option<(u64, u64)>,
     /// The stretches in which events are missing.
@@ -217,9 +263,12 @@ impl<'a> Ran<'a> {
         }
         (0..ran.open.len()).for_each(|sort| ran.end(sort));
         let is_own = |piece: &Piece<'_>| piece.occupant == Occupant::Task(own);
-        let ids = ran.ids.iter().zip(&ran.pieces[0]).filter(|(_, piece)| is_own(piece));
-        ran.own = ids.map(|(id, piece)| (*id, (piece.start as f64, piece.end as f64))).collect();
-        ran.pieces[0].retain(|piece| !is_own(piece));
+        let tasks =
+            std::mem::take(&mut ran.ids).into_iter().zip(std::mem::take(&mut ran.pieces[0]));
+        let (own, others): (Vec<_>, Vec<_>) = tasks.partition(|(_, piece)| is_own(piece));
+        let span = |(id, piece): (u32, Piece<'_>)| (id, (piece.start as f64, piece.end as f64));
+        ran.own = own.into_iter().map(span).collect();
+        (ran.ids, ran.pieces[0]) = others.into_iter().unzip();
         Some(ran)
     }
 
@@ -238,9 +287,10 @@ impl<'a> Ran<'a> {
             self.run(event.task);
         }
         match event.kind {
-            line::EventKind::Switch { after, .. } => {
+            line::EventKind::Switch { after, priority, .. } => {
                 self.end(0);
                 self.end(WORK);
+                self.priorities.extend(priority.map(|priority| (after.id, priority)));
                 self.run(after);
             }
             line::EventKind::Enter { name, is_soft: false } => {
@@ -300,6 +350,19 @@ impl<'a> Ran<'a> {
         within.filter(move |(other, _)| Some(*other) != id).map(|(_, span)| *span)
     }
 
+    /// The time in a span in which neither a task nor an interrupt ran.
+    fn empty(&self, (from, to): Span) -> f64 {
+        let others = self.within((from, to)).map(|piece| (piece.start as f64, piece.end as f64));
+        let mut ran: Vec<Span> = others.chain(self.others_of_own(None, (from, to))).collect();
+        ran.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (mut empty, mut until) = (0.0, from);
+        for (start, end) in ran {
+            empty += (start - until).max(0.0);
+            until = until.max(end);
+        }
+        empty + (to - until).max(0.0)
+    }
+
     pub fn within(&self, (from, to): Span) -> impl Iterator<Item = &Piece<'a>> {
         self.pieces.iter().flat_map(move |pieces| {
             let next = pieces.partition_point(|piece| piece.end as f64 <= from);
@@ -357,6 +420,41 @@ pub mod tests {
             "While the worst was taken, processor 1 ran kworker/1:2 (20 µs), the interrupt a disk (6 µs): longer than in a mean \
              sample."
         );
+    }
+
+    /// An idle processor is no cause: why the task came late is not in the trace.
+    #[test]
+    fn a_sample_in_which_nothing_ran_is_not_explained() {
+        let idle = RECORD
+            .replace("next_comm=kworker/1:2 next_pid=9", "next_comm=swapper/1 next_pid=0")
+            .replace("kworker/1:2-9", "<idle>-0")
+            .replace("5.000220: sched_switch", "5.000216: sched_switch")
+            .replace("5.000240: sched_switch", "5.000260: sched_switch");
+        assert_eq!(
+            sentence_on(&case(&idle)).unwrap(),
+            "Not explained: for 28 µs of the worst's 50 µs nothing ran on processor 1, and longer than \
+             usual the interrupt a disk (6 µs)."
+        );
+        let quiet = idle.replace("irq_handler", "other");
+        assert_eq!(
+            sentence_on(&case(&quiet)).unwrap(),
+            "Not explained: for 34 µs of the worst's 50 µs nothing ran on processor 1."
+        );
+    }
+
+    /// The task has the greater part of the sample, and its number and priority are the record's.
+    #[test]
+    fn the_culprit_is_the_task_that_took_most_of_the_sample() {
+        let of = |record: &str| {
+            let case = case(record);
+            culprit(&case, &case.series[0])
+        };
+        assert_eq!(of(RECORD), None, "20 of 50 µs");
+        let longer = RECORD.replace("5.000240: sched_switch", "5.000248: sched_switch");
+        let expected = Culprit { id: 9, cpu: 1, urgency: Some(98) };
+        assert_eq!(of(&longer), Some(expected));
+        let ordinary = longer.replace("next_pid=9 next_prio=1", "next_pid=9 next_prio=120");
+        assert_eq!(of(&ordinary).unwrap().urgency, None);
     }
 
     /// On PREEMPT_RT osnoise prints the noise of the task that was left.

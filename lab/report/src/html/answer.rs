@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::Range};
 use maud::{Markup, html};
 
 use super::{
-    arrivals, builds, picture,
+    arrivals, builds, late, picture,
     plot::{bar, dot, label},
     ranking, rounds,
 };
@@ -47,6 +47,7 @@ pub fn answer(run: &Run) -> (String, Markup) {
             Body::Rounds(picture) => (rounds::figure(picture)),
             Body::Nothing => {},
         }
+        @if let Some(line) = &answer.late { (late::figure(line)) }
         @for line in &answer.also { p.cap { (line) } }
         (problems(&answer.problems))
     };

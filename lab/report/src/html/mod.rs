@@ -21,6 +21,7 @@ mod frame;
 mod heat;
 mod histogram;
 mod ladder;
+mod late;
 mod overview;
 mod panel;
 mod parts;

@@ -3,6 +3,7 @@
 use super::answer::load;
 use crate::answer::{Answer, decision::Decision, rules};
 use chronoscope_run::{Quantity, Run, Status};
+use chronoscope_statistics::Interval;
 
 /// The stored run with all limits held, on an idle machine.
 fn held() -> Run {
@@ -12,6 +13,10 @@ fn held() -> Run {
     for case in &mut run.cases {
         let noise = ["load", "steal", "reference loop before", "reference loop after"];
         case.figures.retain(|figure| !noise.contains(&&*figure.name));
+        for series in &mut case.series {
+            let median = series.summary.p50.unwrap();
+            series.p50_interval = Some(Interval { low: median, high: median });
+        }
         case.limits.clear();
         case.verdict.status = Status::Pass;
         case.verdict.reasons.clear();
@@ -36,13 +41,13 @@ fn one_miss_is_enough_whatever_else_is_open() {
     assert_eq!((decision(&run), decision(&run).status()), (Decision::No, Status::LimitMissed));
     assert_eq!(
         title(&run),
-        "No: 8 of 11 500 starts came more than 500 µs late, the worst by 783 µs"
+        "No: 9 of 11 500 starts came more than 500 µs late, the worst by 2.41 ms"
     );
     // A limit that is no deadline.
     run.cases.drain(..3);
     run.cases[0].verdict.status = Status::LimitMissed;
     run.cases[0].limits[0].at_most = Some(Quantity(-1.0));
-    assert_eq!(title(&run), "No: inversion protocol=inheritance slope is -0.001, limit ≤ -1");
+    assert_eq!(title(&run), "No: inversion protocol=inheritance slope is -0.000, limit ≤ -1");
 }
 
 #[test]
@@ -62,4 +67,22 @@ fn yes_needs_every_case_and_a_machine_that_can_be_trusted() {
     let mut run = held();
     run.cases[1].limits.clear();
     assert_eq!(title(&run), "Not decided: there is no limit that a case with evidence could miss");
+}
+
+/// The times that a run kept are a time line; a run of before tells the places in sentences.
+#[test]
+fn late_starts_are_shown_at_their_times_where_those_are_known() {
+    let mut run = load("rt-acceptance");
+    let answer = Answer::from_run(&run);
+    let line = answer.late.unwrap();
+    let late: usize = line.places[0].repetitions.iter().map(|one| one.late.len()).sum();
+    assert_eq!((line.places[0].late, late, line.places[0].repetitions.len()), (9, 9, 5));
+    assert!(answer.also.is_empty(), "{:?}", answer.also);
+
+    for series in run.cases.iter_mut().flat_map(|case| &mut case.series) {
+        series.late.clear();
+    }
+    let answer = Answer::from_run(&run);
+    assert!(answer.late.is_none());
+    assert_eq!(answer.also[0], "period idle=halt: 9 late, worst 2.41\u{a0}ms");
 }

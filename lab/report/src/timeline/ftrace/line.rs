@@ -49,8 +49,9 @@ pub struct Event<'a> {
 #[derive(Debug, PartialEq)]
 pub enum EventKind<'a> {
     /// The processor switches tasks. `state` is the new state of `before`: `R` ready, `R+`
-    /// pre-empted, `D` waits uninterruptibly; otherwise it waits or has ended.
-    Switch { before: Task<'a>, state: &'a str, after: Task<'a> },
+    /// pre-empted, `D` waits uninterruptibly; otherwise it waits or has ended. `priority` is the
+    /// kernel's number of `after`: 0 to 98 for SCHED_FIFO and SCHED_RR of 99 to 1.
+    Switch { before: Task<'a>, state: &'a str, after: Task<'a>, priority: Option<i32> },
     /// A wake-up of this task is requested.
     Waking(Task<'a>),
     /// The task has become ready.
@@ -201,7 +202,12 @@ fn event_kind<'a>(name: &'a str, fields: &'a str) -> Option<EventKind<'a>> {
         "sched_switch" => {
             let (before, after) = fields.rsplit_once(" ==> ")?;
             let (head, state) = before.rsplit_once(" prev_state=")?;
-            EventKind::Switch { before: task(head, "prev_")?, state, after: task(after, "next_")? }
+            EventKind::Switch {
+                before: task(head, "prev_")?,
+                state,
+                after: task(after, "next_")?,
+                priority: field(after, "next_prio=").and_then(|text| text.parse().ok()),
+            }
         }
         "sched_waking" => EventKind::Waking(task(fields, "")?),
         "sched_wakeup" | "sched_wakeup_new" => EventKind::Wakeup(task(fields, "")?),
@@ -302,7 +308,7 @@ mod tests {
             cpu: 1,
             in_handler: false,
             at: 1_234_567_890_000,
-            kind: EventKind::Switch { before: idle, state: "R", after: task },
+            kind: EventKind::Switch { before: idle, state: "R", after: task, priority: Some(19) },
         };
         assert_eq!(read(text), Line::Event(expected));
         // A name that looks like a processor's number, with the process's number and without flags.

@@ -93,7 +93,7 @@ impl Picture<'_, '_> {
             self.backwards += 1;
         }
         match event.kind {
-            EventKind::Switch { before, state, after } => {
+            EventKind::Switch { before, state, after, .. } => {
                 self.switch(event.cpu, before, state, after)
             }
             EventKind::Waking(task) => {
