@@ -64,7 +64,7 @@ impl Progress for Bar {
         console::set_bar(Some(self.0.clone()));
         if step.cases.iter().all(|case| case.expected().is_zero()) {
             // An observation or a watch has no known end, and so no percentage.
-            if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
                 self.0.set_style(style);
             }
             self.0.set_message(name(step));

@@ -96,6 +96,17 @@ pub fn show_in_bar(text: &str) -> bool {
     bar.is_some()
 }
 
+/// Shows lines in place of the bar, redrawn where they stand. Returns `false` if there is no bar.
+pub fn show_lines_in_bar(lines: &[String]) -> bool {
+    let bar = bar();
+    if let Some(bar) = &*bar {
+        let lines: Vec<String> =
+            lines.iter().map(|line| OneLine::from(&**line).to_string()).collect();
+        bar.set_message(lines.join("\n"));
+    }
+    bar.is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::in_words;

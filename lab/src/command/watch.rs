@@ -70,6 +70,9 @@ fn program(arguments: &cli::Watch) -> Result<u8> {
     };
     let watched = Watched::new(&question)?;
     let limits = limits(&arguments.limit, &watched.marks(), true)?;
+    let longest = limits.iter().filter(|limit| &*limit.statistic == "max");
+    let bound = |limit: &Limit| Some((limit.series.as_ref()?.to_string(), limit.at_most?.0));
+    let watched = watched.with_bounds(longest.filter_map(bound).collect());
     let case = Case::watch(watched.target(), watched.settings(), limits);
     watched.check()?;
     single::measure(&case, Box::new(watched), &arguments.output, &arguments.keep)

@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod file;
+pub mod ladder;
 mod password;
 mod text;
 pub mod words;

@@ -2,11 +2,15 @@
 //! with the provider `chronoscope` (SystemTap's `sdt.h`).
 
 mod pairing;
+mod view;
 
 use anyhow::{Context as _, Result, bail};
 use object::{Architecture, File, Object, ObjectSection, SectionKind};
 
-pub use self::pairing::{Pairing, Series, remarks};
+pub use self::{
+    pairing::{Pairing, Series, remarks},
+    view::View,
+};
 use chronoscope_units::printable;
 
 /// The most marks of a program.

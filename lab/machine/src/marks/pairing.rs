@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::{Kind, Mark};
 use crate::stream::Interval;
-use chronoscope_units::show;
 
 /// The most intervals that are open at once. Those that begin beyond count as never ended.
 const MOST_OPEN: usize = 65_536;
@@ -129,17 +128,9 @@ impl Pairing {
         self.sleeps += 1;
     }
 
-    /// The first series of times in words: how many intervals, and the longest, in ns.
-    pub fn so_far(&self) -> String {
-        let mut times = self.series.iter().filter(|series| series.kind == Kind::Begin);
-        let Some(series) = times.next().or_else(|| self.series.first()) else {
-            return String::new();
-        };
-        let (name, count) = (&series.name, series.intervals.len());
-        let longest = series.intervals.iter().map(|interval| interval.length).max();
-        let longest =
-            longest.map(|longest| format!(", the longest {}", show(longest as f64, "ns")));
-        format!("{name}: {count} rounds{}: Ctrl-C ends it", longest.unwrap_or_default())
+    /// The series so far.
+    pub(super) fn series(&self) -> &[Series] {
+        &self.series
     }
 
     /// The number of intervals and numbers so far.

@@ -22,7 +22,7 @@ use anyhow::{Context as _, Result, bail};
 use self::probes::{Hit, Place, Probes};
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
-    marks::{self, Argument, Kind, Mark, Pairing},
+    marks::{self, Argument, Kind, Mark, Pairing, View},
     observe::{self, image::Image},
     stream::{StreamBuilder, samples},
 };
@@ -67,6 +67,7 @@ pub struct Watched {
     marks: Vec<Mark>,
     places: Vec<Place>,
     duration: Option<Duration>,
+    bounds: BTreeMap<String, f64>,
     /// The functions that are named in place of marks.
     between: Option<String>,
 }
@@ -132,6 +133,7 @@ impl Watched {
             marks: Vec::new(),
             places: Vec::new(),
             duration: question.duration,
+            bounds: BTreeMap::new(),
             between: None,
         };
         match question.from {
@@ -255,9 +257,16 @@ impl Watched {
         self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
     }
 
+    /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view counts
+    /// the rounds above.
+    pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
+        Self { bounds, ..self }
+    }
+
     /// Takes in hits until the program ends, the time is over or `stop` becomes true.
     fn watch(&self, probes: &mut Probes, stop: &AtomicBool) -> Result<Seen> {
-        let mut seen = Seen { pairing: Pairing::new(&self.marks), ..Seen::default() };
+        let view = View::new(self.bounds.clone());
+        let mut seen = Seen { pairing: Pairing::new(&self.marks), view, ..Seen::default() };
         let end = self.duration.map(|duration| Instant::now() + duration);
         let is_over = || stop.load(Relaxed) || end.is_some_and(|end| Instant::now() >= end);
         match &self.subject {
@@ -286,7 +295,8 @@ struct Seen {
     processes: BTreeSet<u32>,
     first: Option<u64>,
     remarks: Vec<String>,
-    /// The time at which the user was shown the longest so far.
+    view: View,
+    /// The time at which the user was shown the view.
     shown: Option<Instant>,
 }
 
@@ -339,7 +349,7 @@ impl Seen {
         }
         if self.shown.is_none_or(|shown| shown.elapsed() >= SHOWN) {
             self.shown = Some(Instant::now());
-            console::show_in_bar(&self.pairing.so_far());
+            console::show_lines_in_bar(&self.view.lines(&self.pairing));
         }
     }
 }

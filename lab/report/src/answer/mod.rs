@@ -21,6 +21,7 @@ pub mod reading;
 pub mod rounds;
 pub mod rule;
 pub mod span;
+pub mod spread;
 pub mod terminal;
 pub mod trust;
 pub mod watched;
@@ -36,6 +37,7 @@ use self::{
     ranking::{Ranking, Wins},
     rounds::Picture,
     rule::Ruled,
+    spread::Spread,
     trust::{Trust, Verdict},
 };
 use crate::cause;
@@ -59,6 +61,8 @@ pub struct Answer<'a> {
     pub body: Body<'a>,
     /// The late starts of a decision over time; `None` without times.
     pub late: Option<TimeLine>,
+    /// The lengths of the rounds of a program under watch.
+    pub spread: Option<Spread>,
     /// Sentences below the rows.
     pub also: Vec<String>,
     /// Limits that were missed and cases without a measurement, each with its reason.
@@ -171,6 +175,7 @@ impl<'a> Answer<'a> {
                 ruled.all(&rules.also),
             ]
             .concat(),
+            spread: Spread::from_run(run),
             late: late.filter(TimeLine::is_timed),
             body,
             problems,

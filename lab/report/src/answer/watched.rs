@@ -8,7 +8,7 @@ use super::span::{self, Span};
 pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let mut cases = run.cases.iter().filter(|case| case.experiment == WATCH && case.is_proven());
     let case = cases.next().filter(|_| experiment == WATCH)?;
-    let series = case.measured().next()?;
+    let series = judged(case)?;
     let words = |name| Some(Span::of_case(case, Some(series), name)?.words());
     let longest = words("max")?;
     let median =
@@ -31,8 +31,14 @@ pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     })
 }
 
+/// The first series with a limit on its longest round, else the first.
+pub(super) fn judged(case: &CaseResult) -> Option<&SeriesResult> {
+    let bounded = case.measured().find(|series| bound(case, series).is_some());
+    bounded.or_else(|| case.measured().next())
+}
+
 /// The longest length that is allowed.
-fn bound(case: &CaseResult, series: &SeriesResult) -> Option<f64> {
+pub(super) fn bound(case: &CaseResult, series: &SeriesResult) -> Option<f64> {
     let is_its = |limit: &&Limit| {
         limit.series.as_deref() == Some(&*series.name) && &*limit.statistic == "max"
     };

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::{
     arrivals, builds, late, picture,
     plot::{bar, dot, label},
-    ranking, rounds,
+    ranking, rounds, spread,
 };
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::builds::under,
@@ -48,6 +48,7 @@ pub fn answer(run: &Run) -> (String, Markup) {
             Body::Nothing => {},
         }
         @if let Some(line) = &answer.late { (late::figure(line)) }
+        @if let Some(spread) = &answer.spread { (spread::figure(spread)) }
         @for line in &answer.also { p.cap { (line) } }
         (problems(&answer.problems))
     };

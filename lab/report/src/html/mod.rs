@@ -40,6 +40,7 @@ mod section;
 mod shape;
 mod shift;
 mod slope;
+mod spread;
 mod svg;
 mod sweep;
 pub mod team;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 mod late;
 mod rounds;
+mod spread;
 
 use super::{
     Answer, Body, Problem,
@@ -145,7 +146,10 @@ fn lines(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
         Body::Rounds(picture) => rounds::lines(picture, width, left - problems.len()),
         Body::Nothing => Vec::new(),
     };
-    [top, rows, over_time, also, problems, vec![Line::default()], bottom].concat()
+    let left = left.saturating_sub(problems.len() + rows.len());
+    let spread = answer.spread.as_ref().filter(|_| left >= spread::SHORTEST);
+    let spread = spread.map_or_else(Vec::new, |spread| spread::lines(spread, width, left));
+    [top, rows, over_time, spread, also, problems, vec![Line::default()], bottom].concat()
 }
 
 /// The lines that a title may take: its figures are never cut.

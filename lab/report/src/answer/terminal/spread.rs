@@ -1,0 +1,43 @@
+//! The lengths of the rounds of a program under watch, in characters.
+
+use super::{Line, Style, TRACK, length, pad};
+use crate::answer::{span::grouped, spread::Spread};
+
+/// The lines below which nothing is shown.
+pub(super) const SHORTEST: usize = 4;
+
+/// A head, and a line for each rung. Where they are more than `most`, those of the shortest rounds are
+/// left out, and counted.
+pub(super) fn lines(spread: &Spread, width: usize, most: usize) -> Vec<Line> {
+    let froms: Vec<String> = spread.rungs.iter().map(|rung| spread.from(rung)).collect();
+    let label = froms.iter().map(|from| length(from)).max().unwrap_or(0);
+    let counts: Vec<String> = spread.rungs.iter().map(|rung| grouped(rung.count as f64)).collect();
+    let count = counts.iter().map(|count| length(count)).max().unwrap_or(0).max("rounds".len());
+    let cells = width.saturating_sub(label + 3 + 2 + count).min(TRACK.1);
+    let over = spread.bound.as_ref().map(|bound| format!("; ┃ over {bound}")).unwrap_or_default();
+    let wide = label + 3 + cells;
+    let row = |text: &str, number: &str| format!("{}  {number:>count$}", pad(text, wide));
+    let head = row(&format!("{}, each round from{over}", spread.name), "rounds");
+    let mut lines = vec![Line::styled(Style::Dim, head)];
+    let hidden = (spread.rungs.len() + 1).saturating_sub(most.max(SHORTEST));
+    if hidden > 0 {
+        let left_out: u64 = spread.rungs[..hidden + 1].iter().map(|rung| rung.count).sum();
+        let before = format!("before {}", froms[hidden + 1]);
+        lines.push(Line::plain(row(&before, &grouped(left_out as f64))));
+    }
+    let shown = if hidden > 0 { hidden + 1 } else { 0 };
+    for ((rung, from), number) in spread.rungs.iter().zip(&froms).zip(&counts).skip(shown) {
+        let (side, sign, style) = match rung.is_over {
+            true => ('┃', "▓", Style::Contrast),
+            false => ('│', "█", Style::Subject),
+        };
+        let bar = sign.repeat(rung.bar(spread.most(), cells));
+        let number = if rung.count == 0 { "–" } else { number };
+        lines.push(
+            Line::plain(format!("{from:>label$} {side} "))
+                .with(style, format!("{bar:cells$}"))
+                .with(Style::Plain, format!("  {number:>count$}")),
+        );
+    }
+    lines
+}
