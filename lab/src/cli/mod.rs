@@ -475,8 +475,9 @@ pub struct Bisect {
 
 #[derive(Args)]
 pub struct Explain {
-    /// The word; all words are listed if it is left out.
-    pub word: Option<String>,
+    /// The words; all are listed if they are left out.
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
 }
 
 #[derive(Args)]

@@ -66,7 +66,7 @@ fn with_names(command: Command) -> Command {
         ("target", targets),
         ("set", parameters),
         ("chip", chips),
-        ("word", owned(&words)),
+        ("words", owned(&words)),
     ];
     command.mut_subcommands(|one| {
         tables.iter().fold(one, |one, (name, values)| {

@@ -6,8 +6,16 @@ use crate::{Screen, table};
 use chronoscope_run::{Run, Status};
 
 /// The words of an answer that are explained.
-const WORDS: [&str; 8] =
-    ["median", "p99", "worst", "interval", "steal", "reference loop", "evidence", "control"];
+const WORDS: [&str; 8] = [
+    "median",
+    "p99",
+    "worst",
+    "interval",
+    "steal, stolen",
+    "reference loop",
+    "evidence",
+    "control",
+];
 
 /// The text of the glossary, which `chronoscope explain` shows too.
 const GLOSSARY: &str = include_str!("../../glossary.md");

@@ -6,8 +6,7 @@ use crate::answer::{span::grouped, spread::Spread};
 /// The lines below which nothing is shown.
 pub(super) const SHORTEST: usize = 4;
 
-/// A head, and a line for each rung. Where they are more than `most`, those of the shortest rounds are
-/// left out, and counted.
+/// A head, and a line for each rung. If the lines are more than `most`, the shortest rounds share one.
 pub(super) fn lines(spread: &Spread, width: usize, most: usize) -> Vec<Line> {
     let froms: Vec<String> = spread.rungs.iter().map(|rung| spread.from(rung)).collect();
     let label = froms.iter().map(|from| length(from)).max().unwrap_or(0);
