@@ -731,6 +731,10 @@ pub struct Cache {
 
 #[derive(Args)]
 pub struct Doctor {
+    /// The processors to examine, as 2, 1-3, 0,2 or all; without, the one on which cases run that name
+    /// none.
+    #[arg(short = 'a', long = "affinity", value_name = "LIST")]
+    pub affinity: Option<String>,
     /// How to print the findings.
     #[arg(long, value_enum, default_value_t)]
     pub format: DoctorFormat,

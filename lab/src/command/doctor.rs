@@ -1,19 +1,23 @@
 //! `chronoscope doctor`: is this machine fit to measure on?
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::cli;
 use chronoscope_base::console;
 use chronoscope_engine::{doctor, doctor::Finding, doctor::Level, doctor::Report};
+use chronoscope_machine::host;
 use chronoscope_report::{Screen, text_table::fold};
 use chronoscope_run::Status;
+use chronoscope_units::printable;
 
 /// Examines this machine and prints the findings; returns 4 if one is bad.
 ///
 /// # Errors
-/// The findings cannot be printed.
+/// The list of processors has another form, or names one that the kernel does not permit; or the findings
+/// cannot be printed.
 pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
-    let report = doctor::examine();
+    let cpus = arguments.affinity.as_deref().map_or(Ok(Vec::new()), processors)?;
+    let report = doctor::examine(&cpus);
     console::print(&match arguments.format {
         cli::DoctorFormat::Table => fold(&table(&report), Screen::for_output(None, None).columns),
         cli::DoctorFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
@@ -22,9 +26,30 @@ pub fn execute(arguments: &cli::Doctor) -> Result<u8> {
     Ok(status.exit_code())
 }
 
+/// The processors of a list.
+fn processors(list: &str) -> Result<Vec<usize>> {
+    let shown = printable(list);
+    let Some(cpus) = host::processors(&list.replace(',', "+")) else {
+        bail!("-a {shown}: name processors as 2, 1-3, 0,2 or all");
+    };
+    let permitted = host::processors("all").unwrap_or_default();
+    if let Some(other) = cpus.iter().find(|cpu| !permitted.contains(cpu)) {
+        let last = permitted.last().copied().unwrap_or_default();
+        bail!("-a {shown}: the kernel permits no processor {other} here; the last one is {last}");
+    }
+    Ok(cpus)
+}
+
 /// The findings as text, with a line that counts them.
 fn table(report: &Report) -> String {
-    let mut text = format!("This machine as a place to measure, processor {}\n\n", report.cpu);
+    let cpus = match report.cpus.as_slice() {
+        [] => format!("processor {}", report.cpu),
+        all => {
+            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+            format!("processors {}", all.join(", "))
+        }
+    };
+    let mut text = format!("This machine as a place to measure, {cpus}\n\n");
     report.findings.iter().for_each(|finding| text.push_str(&paragraph(finding)));
     let count = |level| report.findings.iter().filter(|finding| finding.level == level).count();
     text.push_str(&format!(
@@ -50,7 +75,10 @@ fn paragraph(finding: &Finding) -> String {
         Level::Note => "note",
         Level::Bad => "BAD",
     };
-    let mut text = format!("{level:<5}{:<22}{}\n", finding.check, finding.seen);
+    // Some findings name the processor themselves.
+    let unnamed = finding.cpu.filter(|_| !finding.seen.starts_with("processor"));
+    let on = unnamed.map_or_else(String::new, |cpu| format!("processor {cpu}: "));
+    let mut text = format!("{level:<5}{:<22}{on}{}\n", finding.check, finding.seen);
     for line in [finding.why, finding.mend].iter().filter(|line| !line.is_empty()) {
         let arrow = if *line == finding.mend { "→ " } else { "" };
         text.push_str(&format!("{:27}{arrow}{line}\n", ""));

@@ -81,15 +81,15 @@ impl Files for Disk {
 /// A test's files: paths and their contents. The content [`DENIED`] marks a file that only root can
 /// read.
 #[cfg(test)]
-pub fn fixture(files: &[(&'static str, &'static str)]) -> impl Files + use<> {
-    Fixture(files.to_vec())
+pub fn fixture(files: &[(&str, &str)]) -> impl Files + use<> {
+    Fixture(files.iter().map(|(name, content)| ((*name).into(), (*content).into())).collect())
 }
 
 #[cfg(test)]
 pub const DENIED: &str = "(denied)";
 
 #[cfg(test)]
-struct Fixture(Vec<(&'static str, &'static str)>);
+struct Fixture(Vec<(String, String)>);
 
 #[cfg(test)]
 impl Files for Fixture {

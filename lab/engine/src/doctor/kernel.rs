@@ -5,7 +5,7 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use super::{Files, Finding, Unread};
+use super::{Files, Finding, Level, Unread};
 
 /// Runs the checks; `cpu` is the measuring processor.
 pub fn findings(files: &dyn Files, cpu: usize) -> Vec<Finding> {
@@ -20,7 +20,7 @@ pub fn findings(files: &dyn Files, cpu: usize) -> Vec<Finding> {
 }
 
 /// Returns the kernel's build configuration, if the system keeps it.
-fn config(files: &dyn Files) -> Option<String> {
+pub fn config(files: &dyn Files) -> Option<String> {
     /// The most bytes that are unpacked: a configuration takes a few hundred kB, but another gzip
     /// file may unpack to any size.
     const MAX_BYTES: u64 = 4 << 20;
@@ -34,7 +34,7 @@ fn config(files: &dyn Files) -> Option<String> {
 }
 
 /// The value of an option of the build configuration; `None` if the option is not set.
-fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
+pub fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     config.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
 
@@ -114,9 +114,11 @@ fn timers(config: Option<&str>) -> Finding {
     }
 }
 
+/// Checks whether the scheduler, the tick and RCU leave the processor to its tasks: at boot, or by an
+/// isolated partition of control groups.
 fn isolation(files: &dyn Files, cpu: usize) -> Finding {
     const CHECK: &str = "isolation";
-    let isolated = match files.text("/sys/devices/system/cpu/isolated") {
+    let booted = match files.text("/sys/devices/system/cpu/isolated") {
         Ok(list) => list,
         // Older kernels list the processors in a boot argument. Its leading flags are not numbers
         // and are ignored.
@@ -126,22 +128,50 @@ fn isolation(files: &dyn Files, cpu: usize) -> Finding {
             None => return Finding::unseen(CHECK, why),
         },
     };
+    let apart = partitioned(files);
     let full = files.text("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-    match (contains(&isolated, cpu), contains(&full, cpu)) {
-        (true, true) => {
-            Finding::good(CHECK, format!("processor {cpu} is in isolcpus and nohz_full"))
+    let callbacks = argument(files, "rcu_nocbs").unwrap_or_default();
+    let place = match (contains(&booted, cpu), contains(&apart, cpu)) {
+        (true, _) => "in isolcpus",
+        (false, true) => "in an isolated partition",
+        (false, false) => {
+            let others = [&booted, &apart].map(|list| list.trim_matches(','));
+            let others: Vec<&str> = others.into_iter().filter(|list| !list.is_empty()).collect();
+            let (seen, mend) = match others.is_empty() {
+                true => (
+                    format!("processor {cpu} is not isolated"),
+                    "boot with isolcpus=domain,managed_irq,N nohz_full=N rcu_nocbs=N, and pass -a N",
+                ),
+                false => (
+                    format!("processor {cpu} is not isolated: {} is", others.join(",")),
+                    "run there: -a LIST",
+                ),
+            };
+            return Finding::note(CHECK, seen, "other tasks, and interrupts, run there too", mend);
         }
-        (true, false) => Finding::good(
-            CHECK,
-            format!("processor {cpu} is in isolcpus, but has ticks (no nohz_full)"),
-        ),
-        _ => Finding::note(
-            CHECK,
-            format!("processor {cpu} is not isolated"),
-            "other tasks, and interrupts, run there too",
-            "boot with isolcpus=domain,managed_irq,N nohz_full=N rcu_nocbs=N, and pass -a N",
-        ),
-    }
+    };
+    // A processor without ticks needs no callbacks of RCU either.
+    let rest = match (contains(&full, cpu), contains(&callbacks, cpu)) {
+        (true, _) => " and nohz_full",
+        (false, true) => " and rcu_nocbs, but has ticks (no nohz_full)",
+        (false, false) => ", but has ticks (no nohz_full) and callbacks (no rcu_nocbs)",
+    };
+    Finding::good(CHECK, format!("processor {cpu} is {place}{rest}"))
+}
+
+/// The processors of isolated partitions, as one list.
+fn partitioned(files: &dyn Files) -> String {
+    const ROOT: &str = "/sys/fs/cgroup";
+    // From Linux 6.7 on the root lists them all.
+    files.text(&format!("{ROOT}/cpuset.cpus.isolated")).unwrap_or_else(|_| {
+        let groups = files.names(ROOT);
+        let own = groups.iter().filter_map(|group| {
+            let state = files.text(&format!("{ROOT}/{group}/cpuset.cpus.partition")).ok()?;
+            let cpus = files.text(&format!("{ROOT}/{group}/cpuset.cpus.effective")).ok()?;
+            (state == "isolated").then_some(cpus)
+        });
+        own.collect::<Vec<_>>().join(",")
+    })
 }
 
 /// `true` if a list such as `0-2,5` contains this processor; words that are not numbers are
@@ -162,12 +192,17 @@ fn throttling(files: &dyn Files) -> Finding {
     let runtime = files.number("/proc/sys/kernel/sched_rt_runtime_us");
     let period = files.number("/proc/sys/kernel/sched_rt_period_us");
     match (runtime, period) {
-        (Ok(runtime), Ok(period)) if (0..period).contains(&runtime) => Finding::note(
-            CHECK,
-            format!("{} ms in every {} ms", runtime / 1000, period / 1000),
-            "real-time tasks that run longer than that are stopped for the rest of the period",
-            "work in shorter bursts, or sysctl kernel.sched_rt_runtime_us=-1",
-        ),
+        (Ok(runtime), Ok(period)) if (0..period).contains(&runtime) => {
+            let finding = Finding::note(
+                CHECK,
+                format!("{} ms in every {} ms", runtime / 1000, period / 1000),
+                "real-time tasks that run longer than that are stopped for the rest of the period",
+                "work in shorter bursts, or sysctl kernel.sched_rt_runtime_us=-1",
+            );
+            // The usual 95 % stops endless loops alone; a smaller share stops a loaded control loop.
+            let level = if runtime < period / 10 * 9 { Level::Bad } else { finding.level };
+            Finding { level, ..finding }
+        }
         (Ok(_), Ok(_)) => Finding::good(CHECK, "off"),
         (Err(why), _) | (_, Err(why)) => Finding::unseen(CHECK, why),
     }
@@ -225,6 +260,30 @@ mod tests {
         );
         assert_eq!(model(&[("/sys/kernel/realtime", "1\n")], None).unwrap(), "rt");
         assert_eq!(model(&[], None), None);
+    }
+
+    #[test]
+    fn partitions_and_other_isolated_processors_are_seen() {
+        let seen = |files: &[(&str, &str)], cpu| isolation(&fixture(files), cpu).seen.to_string();
+        let cmdline = ("/proc/cmdline", "ro rcu_nocbs=2\n");
+        let boot = ("/sys/devices/system/cpu/isolated", "2-3\n");
+        assert_eq!(seen(&[boot, cmdline], 1), "processor 1 is not isolated: 2-3 is");
+        let with_ticks = "processor 2 is in isolcpus and rcu_nocbs, but has ticks (no nohz_full)";
+        assert_eq!(seen(&[boot, cmdline], 2), with_ticks);
+        let none = ("/sys/devices/system/cpu/isolated", "\n");
+        let newer = ("/sys/fs/cgroup/cpuset.cpus.isolated", "1\n");
+        let apart = "processor 1 is in an isolated partition, but has ticks (no nohz_full) and callbacks \
+                     (no rcu_nocbs)";
+        assert_eq!(seen(&[none, newer], 1), apart);
+        let older = [
+            none,
+            ("/sys/fs/cgroup/rt/cpuset.cpus.partition", "isolated\n"),
+            ("/sys/fs/cgroup/rt/cpuset.cpus.effective", "1\n"),
+            ("/sys/fs/cgroup/user/cpuset.cpus.partition", "member\n"),
+            ("/sys/fs/cgroup/user/cpuset.cpus.effective", "0-1\n"),
+        ];
+        assert_eq!(seen(&older, 1), apart);
+        assert_eq!(seen(&older, 0), "processor 0 is not isolated: 1 is");
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Checks of the machine's load: other tasks on the processors, limits on processor time, swap and
 //! irqbalance. The module reads files of /proc and /sys, and changes nothing.
 
-use super::{Files, Finding};
+use super::{Files, Finding, kernel::contains};
 
-/// Checks the average load and the limits on processor time, by a few file reads. `usable` is the
-/// number of processors that this process may use.
-pub fn findings(files: &dyn Files, usable: usize) -> Vec<Finding> {
-    vec![average(files, usable), limits(files)]
+/// Checks the average load and the limits on processor time, by a few file reads.
+pub fn findings(files: &dyn Files) -> Vec<Finding> {
+    vec![average(files), limits(files)]
 }
 
 /// Checks swap and irqbalance. They can disturb any case, but rarely, so a figure alone does not
@@ -15,8 +14,9 @@ pub fn rare_disturbances(files: &dyn Files) -> Vec<Finding> {
     vec![swap(files), irqbalance(files)]
 }
 
-/// Checks the average load of the last minute, per usable processor: 0.5 is noteworthy, 1 is bad.
-fn average(files: &dyn Files, usable: usize) -> Finding {
+/// Checks the average load of the last minute, per processor of the whole system, whose load it is: 0.5 is
+/// noteworthy, 1 is bad.
+fn average(files: &dyn Files) -> Finding {
     const CHECK: &str = "load";
     const WHY: &str = "other tasks take the processor from ordinary ones, and the caches from all";
     const MEND: &str = "wait until the machine is idle";
@@ -28,8 +28,10 @@ fn average(files: &dyn Files, usable: usize) -> Finding {
     else {
         return Finding::unseen(CHECK, "/proc/loadavg holds no number");
     };
-    let seen = format!("{load} over the last minute, on {usable} processors");
-    match load / usable.max(1) as f64 {
+    let online = files.text("/sys/devices/system/cpu/online").unwrap_or_default();
+    let online = (0..4096).filter(|cpu| contains(&online, *cpu)).count().max(1);
+    let seen = format!("{load} over the last minute, on {online} processors");
+    match load / online as f64 {
         each if each >= 1.0 => Finding::bad(CHECK, seen, WHY, MEND),
         each if each >= 0.5 => Finding::note(CHECK, seen, WHY, MEND),
         _ => Finding::good(CHECK, seen),
@@ -78,7 +80,7 @@ fn limits(files: &dyn Files) -> Finding {
 
 /// The folders of this process's control groups, each followed by its parents up to the root.
 /// `groups` is the text of `/proc/self/cgroup`.
-fn folders(groups: &str) -> Vec<String> {
+pub fn folders(groups: &str) -> Vec<String> {
     let mut folders = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
@@ -181,11 +183,15 @@ mod tests {
 
     #[test]
     fn load_counts_by_processor() {
-        let level = |usable| {
-            average(&fixture(&[("/proc/loadavg", "2.10 1.50 1.00 3/125 22608\n")]), usable).level
+        let level = |online| {
+            let online = ("/sys/devices/system/cpu/online", online);
+            average(&fixture(&[("/proc/loadavg", "2.10 1.50 1.00 3/125 22608\n"), online])).level
         };
-        assert_eq!([level(2), level(4), level(8)], [Level::Bad, Level::Note, Level::Good]);
-        assert_eq!(average(&fixture(&[("/proc/loadavg", "\n")]), 2).level, Level::Unseen);
+        assert_eq!(
+            [level("0-1"), level("0,2-4"), level("0-7")],
+            [Level::Bad, Level::Note, Level::Good]
+        );
+        assert_eq!(average(&fixture(&[("/proc/loadavg", "\n")])).level, Level::Unseen);
     }
 
     #[test]
