@@ -211,6 +211,26 @@
 //! sleep by an instruction of its own. With the feature `spin`, the idle task runs in a loop and
 //! never sleeps.
 //!
+//! With the feature `sleep-hooks`, the program has a function called before each sleep and one after
+//! it, for a sleep mode that depends on the time to the next alarm, or for clocks to be restored:
+//!
+//! ```ignore
+//! struct Modes;
+//! tandem::sleep_with!(Modes);
+//!
+//! impl tandem::SleepHooks for Modes {
+//!     fn before() {
+//!         // Interrupts are masked. One that comes from here on ends the sleep at once.
+//!         let is_long = tandem::next_alarm().is_none_or(|due| due > tandem::time::now() + 10_000);
+//!         select_mode(if is_long { Mode::Stop } else { Mode::Sleep });
+//!     }
+//!
+//!     fn after() {
+//!         restore_clocks(); // before the handler of the interrupt that has ended the sleep
+//!     }
+//! }
+//! ```
+//!
 //! # Reports
 //! Misuse and stack overflows end in a panic that names the task and the call: print the
 //! `PanicInfo` in the program's panic handler. [`current`] gives the running task's name.
@@ -229,6 +249,7 @@
 //! | `embassy-time` | `embassy_time`'s timers, on the kernel's clock |
 //! | `embedded-hal` | `Delays` and `ThreadDelays`: delays for drivers of `embedded-hal-async`, `embedded-hal` |
 //! | `processor-time` | ticks by task (`Info::processor_time`), in handlers, and idle. Reads the clock at each switch. Includes `trace` |
+//! | `sleep-hooks` | `SleepHooks`: the program's functions before and after sleep |
 //! | `count` | the number of switches to each task: `Info::switches` |
 //! | `trace` | reports each event of the scheduler to the program: [`trace`] |
 //! | `guard-256` | guards of 256 bytes in each stack, in place of 32. No instruction more |
@@ -271,6 +292,8 @@ mod delays;
 mod embassy_time;
 mod event;
 mod group;
+#[cfg(any(test, feature = "sleep-hooks"))]
+mod idle;
 #[doc = include_str!("guide/guide.md")]
 pub mod guide {}
 mod info;
@@ -318,6 +341,8 @@ pub use coroutine::{Coroutine, Yield, yield_now};
 pub use delays::{Delays, ThreadDelays};
 pub use event::{Event, Signalled};
 pub use group::{Group, Want};
+#[cfg(any(test, feature = "sleep-hooks"))]
+pub use idle::{SleepHooks, next_alarm};
 pub use info::current;
 pub use kernel::{SharedStack, start};
 pub use me::Me;

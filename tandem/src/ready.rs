@@ -51,6 +51,12 @@ impl Ready {
         }
     }
 
+    /// Returns whether no task but the idle task is ready.
+    #[cfg(any(test, feature = "sleep-hooks"))]
+    pub(crate) fn is_empty(&self, m: Masked) -> bool {
+        self.bitmap.get(m) == 0
+    }
+
     /// The most urgent ready task, or the idle task.
     #[inline(always)]
     pub(crate) fn most_urgent(&self, m: Masked) -> Task {

@@ -191,6 +191,7 @@ const TANDEM: House = House {
         &["paths/tasks"],
         &["kernel"],
         &["context"],
+        &["idle"],
         &["polls", "task"],
         &["paths", "trace"],
         &["processor_time", "slice"],

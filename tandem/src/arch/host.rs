@@ -22,6 +22,8 @@ thread_local! {
         const { Cell::new(None) };
     /// `true` if a handler that [`interrupts`] runs may itself be interrupted.
     pub(crate) static NEST: Cell<bool> = const { Cell::new(true) };
+    /// The number of times that the idle task has slept.
+    pub(crate) static SLEEPS: Cell<u32> = const { Cell::new(0) };
     /// The masked window that a test opens on purpose.
     pub(crate) static BREACH: Cell<&'static str> = const { Cell::new("") };
 }
@@ -138,6 +140,12 @@ pub(crate) fn mask() -> Masked {
     assert!(!set_masked(true), "masked twice");
     // SAFETY: as in `Mask::set`.
     unsafe { Masked::assume() }
+}
+
+/// Counts the sleep in the test's [`SLEEPS`].
+#[cfg(test)]
+pub(crate) fn wait_for_interrupt(_: Masked) {
+    SLEEPS.set(SLEEPS.get() + 1);
 }
 
 /// Nothing: interrupts that are pending and have just been unmasked are taken.

@@ -2,6 +2,7 @@
 
 mod coroutines;
 mod foreign;
+mod idle;
 mod interleavings;
 mod more;
 mod ready;

@@ -217,7 +217,7 @@ fn other_machines() -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &str); 16] = [
+const IMAGES: [(&str, &str); 17] = [
     ("checked/hello", ""),
     ("checked/faults", ""),
     ("checked/unborn", ""),
@@ -230,6 +230,7 @@ const IMAGES: [(&str, &str); 16] = [
     ("checked/control", ""),
     ("checked/usage", ""),
     ("checked/embassy_users", ""),
+    ("checked/sleep", ""),
     ("checked/checks", "stack overflow in task deep"),
     ("checked/handler_overflow", "stack overflow of a handler in task interrupted"),
     ("checked/stray", "has no handler: it interrupted task interrupted"),
@@ -251,16 +252,19 @@ const HARD: [&str; 8] = [
 /// The features of each build, and cargo's options: an image has the features it asks for, and no
 /// build renews another's. The emulated RV32 has supervisor mode, and so may know the PMP by heart:
 /// `fence`.
-const BUILDS: [(&str, &str); 5] = [
+const BUILDS: [(&str, &str); 6] = [
     ("fence,count", ""),
     ("fence,count,trace", "--bin traced"),
     ("fence,time-slice", "--bin slices"),
     ("fence,processor-time", "--bin usage"),
     ("fence,count,embassy", "--bin embassy_users"),
+    // The idle task sleeps.
+    ("fence,sections,sleep-hooks", "--no-default-features --bin sleep"),
 ];
 
 /// The sets of features that clippy reads.
-const LINTED: [&str; 4] = ["none", "count,fence,embassy", "processor-time", "time-slice"];
+const LINTED: [&str; 5] =
+    ["none", "count,fence,embassy", "processor-time", "time-slice", "sleep-hooks"];
 
 /// A package of tandem's examples.
 struct Examples {
@@ -394,7 +398,7 @@ fn guards_of_cortex_m() -> Step {
             |(image, failure): &(&str, &str)| emulate(chip, &format!("checked/{image}"), failure);
         let open = "--profile checked --no-default-features --bin open_section";
         let open = [
-            build_on(chip, "build", "open-sections", open),
+            build_on(chip, "build", "open-sections,spin", open),
             emulate(chip, "checked/open_section", "a critical section leaves interrupts open"),
         ];
         [vec![build], images.iter().map(run).collect(), open.to_vec()].concat()

@@ -211,6 +211,27 @@ pub(crate) fn take_pending() {
     unsafe { asm!("isb", options(nostack, preserves_flags)) };
 }
 
+/// Sleeps until an interrupt is pending, which stays masked. Returns at once if one is, and with the
+/// feature `spin`.
+#[cfg(feature = "sleep-hooks")]
+pub(crate) fn wait_for_interrupt(_: Masked) {
+    // An interrupt that BASEPRI masks does not end a sleep; one that PRIMASK masks does. So this
+    // delays interrupts that the kernel never masks, too: by these instructions.
+    // SAFETY: masks interrupts throughout, by PRIMASK instead of BASEPRI.
+    #[cfg(all(basepri, not(feature = "spin")))]
+    unsafe {
+        asm!(
+            "cpsid i", "msr basepri, {zero}", "dsb", "wfi", "msr basepri, {level}", "cpsie i",
+            zero = in(reg) 0, level = in(reg) LEVEL, options(nostack, preserves_flags)
+        );
+    }
+    // SAFETY: writes to registers end before the sleep; changes nothing.
+    #[cfg(not(any(basepri, feature = "spin")))]
+    unsafe {
+        asm!("dsb", "wfi", options(nostack, preserves_flags));
+    }
+}
+
 /// Masks interrupts where their state is to be that before an earlier [`Mask::set`] in the end.
 #[inline(always)]
 pub(crate) fn mask_again() -> Masked {

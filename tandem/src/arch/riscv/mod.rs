@@ -97,6 +97,17 @@ pub(crate) fn mask() -> Masked {
 #[inline(always)]
 pub(crate) fn take_pending() {}
 
+/// Sleeps until an interrupt is pending, which stays masked. Returns at once if one is, and with the
+/// feature `spin`.
+#[cfg(feature = "sleep-hooks")]
+pub(crate) fn wait_for_interrupt(_: Masked) {
+    // SAFETY: changes nothing.
+    #[cfg(not(feature = "spin"))]
+    unsafe {
+        asm!("wfi", options(nostack, preserves_flags));
+    }
+}
+
 /// Masks interrupts where their state is to be that before an earlier [`Mask::set`] in the end.
 #[inline(always)]
 pub(crate) fn mask_again() -> Masked {

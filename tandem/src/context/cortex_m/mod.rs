@@ -145,17 +145,29 @@ macro_rules! unmask_for_ever {
     };
 }
 
-#[cfg(not(feature = "spin"))]
+#[cfg(not(any(feature = "spin", feature = "sleep-hooks")))]
 macro_rules! sleep {
     () => {
         "wfi"
     };
 }
-#[cfg(feature = "spin")]
+#[cfg(all(feature = "spin", not(feature = "sleep-hooks")))]
 macro_rules! sleep {
     () => {
         "nop"
     };
+}
+#[cfg(feature = "sleep-hooks")]
+macro_rules! sleep {
+    () => {
+        "bl {sleep}"
+    };
+}
+
+/// [`idle::sleep`](crate::idle::sleep), called by the idle task's loop.
+#[cfg(feature = "sleep-hooks")]
+extern "C" fn sleep() {
+    crate::idle::sleep();
 }
 
 /// Turns the running code into the idle task, on the shared stack, and unmasks interrupts.
@@ -181,6 +193,8 @@ pub(crate) unsafe fn become_idle(m: Masked, _: Task, low: usize, high: usize) ->
             "b 2b",
             stack = in(reg) high,
             control = in(reg) ON_PROCESS_STACK,
+            #[cfg(feature = "sleep-hooks")]
+            sleep = sym sleep,
             options(noreturn)
         )
     }

@@ -175,19 +175,27 @@ fn catch_up(m: Masked) {
     }
 }
 
-#[cfg(not(feature = "spin"))]
+#[cfg(not(any(feature = "spin", feature = "sleep-hooks")))]
 macro_rules! sleep {
     () => {
         "wfi"
     };
 }
-#[cfg(feature = "spin")]
+#[cfg(all(feature = "spin", not(feature = "sleep-hooks")))]
 macro_rules! sleep {
     () => {
         "nop"
     };
 }
 
+#[cfg(feature = "sleep-hooks")]
+unsafe extern "C" fn sleep(_: *mut ()) -> ! {
+    loop {
+        crate::idle::sleep();
+    }
+}
+
+#[cfg(not(feature = "sleep-hooks"))]
 unsafe extern "C" fn sleep(_: *mut ()) -> ! {
     // SAFETY: waits for interrupts for ever; accesses no memory.
     unsafe { asm!("2:", sleep!(), "j 2b", options(noreturn)) }
