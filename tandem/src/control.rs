@@ -121,6 +121,17 @@ pub(crate) fn set_priority(task: Task, priority: Priority) -> bool {
 /// The word that fills a stack that is measured.
 const PAINT: u32 = 0x5ca1_ab1e;
 
+/// The bytes from `words` on that still have the paint.
+///
+/// # Safety
+/// `count` words from there on are a stack, which is static.
+pub(crate) unsafe fn unused_bytes(words: *const u32, count: usize) -> usize {
+    // SAFETY: within the stack, which is static memory and so has a value; the thread may write
+    // it meanwhile, which a volatile load of a word allows.
+    let is_unused = |word: &usize| unsafe { words.add(*word).read_volatile() } == PAINT;
+    (0..count).take_while(is_unused).count() * size_of::<u32>()
+}
+
 impl<const STACK: usize> Thread<STACK> {
     /// Changes the thread's own priority. If it has inherited a higher one or uses a ceiling, it
     /// keeps that as long as before. Whichever task is the most urgent then runs. Returns `false`
@@ -154,6 +165,11 @@ impl<const STACK: usize> Thread<STACK> {
             // SAFETY: within the stack, which `claim` has given to this call.
             unsafe { words.add(word).write_volatile(PAINT) };
         }
+        #[cfg(any(test, feature = "tasks"))]
+        masked(|m| {
+            let place = core::ptr::NonNull::new(words);
+            self.header.painted.set(m, place.map(|place| (place, STACK / size_of::<u32>())));
+        });
         self.launch_claimed(body);
         Ok(())
     }
@@ -165,11 +181,7 @@ impl<const STACK: usize> Thread<STACK> {
     /// A load for each unused word, with interrupts on. May be called anywhere.
     #[must_use]
     pub fn stack_unused(&'static self) -> usize {
-        let words = self.stack.get().cast::<u32>();
-        let count = STACK / size_of::<u32>();
-        // SAFETY: within the stack, which is static memory and so has a value; the thread may write
-        // it meanwhile, which a volatile load of a word allows.
-        let is_unused = |word: &usize| unsafe { words.add(*word).read_volatile() } == PAINT;
-        (0..count).take_while(is_unused).count() * size_of::<u32>()
+        // SAFETY: the stack is static.
+        unsafe { unused_bytes(self.stack.get().cast(), STACK / size_of::<u32>()) }
     }
 }

@@ -250,6 +250,7 @@
 //! | `embedded-hal` | `Delays` and `ThreadDelays`: delays for drivers of `embedded-hal-async`, `embedded-hal` |
 //! | `processor-time` | ticks by task (`Info::processor_time`), in handlers, and idle. Reads the clock at each switch. Includes `trace` |
 //! | `sleep-hooks` | `SleepHooks`: the program's functions before and after sleep |
+//! | `tasks` | the list of all living tasks: `tasks` |
 //! | `count` | the number of switches to each task: `Info::switches` |
 //! | `trace` | reports each event of the scheduler to the program: [`trace`] |
 //! | `guard-256` | guards of 256 bytes in each stack, in place of 32. No instruction more |
@@ -323,6 +324,8 @@ mod signal;
 mod slice;
 mod stream;
 mod task;
+#[cfg(any(test, feature = "tasks"))]
+pub mod tasks;
 #[cfg(test)]
 mod tests;
 mod thread;

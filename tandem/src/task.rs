@@ -1,5 +1,7 @@
 //! The operations on a task's record.
 
+#[cfg(any(test, feature = "tasks"))]
+use crate::records::TASKS;
 use crate::{
     arch::masked,
     records::{Header, KERNEL, Level, Life, Priority, StillAlive, Task},
@@ -33,9 +35,21 @@ impl Header {
             self.again.set(m, false);
             self.set_base(m, priority.level());
             self.level.set(m, priority.level());
+            #[cfg(any(test, feature = "tasks"))]
+            self.list(m);
             trace::emit(trace::Event::Created, self);
             Ok(())
         })
+    }
+
+    /// Enters the task's storage into the list of all, unless it is there already.
+    #[cfg(any(test, feature = "tasks"))]
+    fn list(&'static self, m: Masked) {
+        self.painted.set(m, None);
+        if self.listed.get(m).is_none() {
+            self.listed.set(m, Some(TASKS.get(m).unwrap_or(self)));
+            TASKS.set(m, Some(self));
+        }
     }
 
     /// Lets a claimed task become ready: gives it the bit of its level.

@@ -181,6 +181,7 @@ const TANDEM: House = House {
     folder: "../tandem/src",
     floors: &[
         &["raw", "tests"],
+        &["tasks"],
         &["control", "signal"],
         &["async_mutex", "group", "layout", "process"],
         &["callback", "condvar", "list", "semaphore", "stream"],

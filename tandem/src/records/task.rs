@@ -95,6 +95,13 @@ pub(crate) struct Header {
     pub(crate) switches: Shared<u32>,
     #[cfg(feature = "embassy-time")]
     pub(crate) alarm: Alarm,
+    /// The next storage in the list of all, which begins with [`TASKS`]; of the last one itself. `None`
+    /// before the first spawn.
+    #[cfg(any(test, feature = "tasks"))]
+    pub(crate) listed: Shared<Option<Task>>,
+    /// The words of the stack, and their number, if the task was spawned with a painted one.
+    #[cfg(any(test, feature = "tasks"))]
+    pub(crate) painted: Shared<Option<(NonNull<u32>, usize)>>,
     /// In ticks of the board's clock.
     #[cfg(feature = "processor-time")]
     pub(crate) processor_time: Shared<u64>,
@@ -123,11 +130,19 @@ impl Header {
             switches: Shared::new(0),
             #[cfg(feature = "embassy-time")]
             alarm: Alarm::new(),
+            #[cfg(any(test, feature = "tasks"))]
+            listed: Shared::new(None),
+            #[cfg(any(test, feature = "tasks"))]
+            painted: Shared::new(None),
             #[cfg(feature = "processor-time")]
             processor_time: Shared::new(0),
         }
     }
 }
+
+/// The first of all tasks that have ever been spawned.
+#[cfg(any(test, feature = "tasks"))]
+pub(crate) static TASKS: Shared<Option<Task>> = Shared::new(None);
 
 /// The level of a ceiling as a byte of a header.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use crate::{
     AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore,
     arch::{self, masked},
     records::KERNEL,
+    tasks::{self, Kind, State},
     tests::{begin_test, reset},
     time,
 };
@@ -151,4 +152,35 @@ fn a_priority_that_is_too_high_is_reported_at_its_caller() {
 fn a_time_slice_without_a_length_is_reported() {
     let _turn = begin_test();
     crate::set_time_slice(0);
+}
+
+#[test]
+fn the_list_of_tasks_has_the_living_ones_once() {
+    static TASKS: [Coroutine<256>; 3] = [const { Coroutine::new() }; 3];
+    static GIVEN: Semaphore = Semaphore::new(0);
+    let _turn = begin_test();
+    // Other tests' tasks are in the list, too.
+    let listed = || -> Vec<(usize, State)> {
+        let own = tasks::all().filter(|task| TASKS.iter().any(|own| own.info() == task.info));
+        let own = own.inspect(|task| assert_eq!((task.name, task.kind), ("own", Kind::Coroutine)));
+        own.map(|task| (usize::from(task.priority.value()), task.state)).collect()
+    };
+    let spawn = |at: usize, priority: usize| {
+        let body = async move {
+            GIVEN.taken().await;
+            assert!(listed().contains(&(priority, State::Running)));
+            assert_eq!(tasks::all().filter(|task| task.info == TASKS[at].info()).count(), 1);
+        };
+        TASKS[at].spawn(Priority::new(priority as u8), "own", body).unwrap();
+    };
+    assert_eq!(listed(), []);
+    (0..3).for_each(|at| spawn(at, at + 1));
+    assert_eq!(listed(), [3, 2, 1].map(|priority| (priority, State::Waiting)));
+    GIVEN.give(); // to the most urgent, which ends
+    assert_eq!(listed(), [2, 1].map(|priority| (priority, State::Waiting)));
+    spawn(2, 5);
+    assert_eq!(listed(), [5, 2, 1].map(|priority| (priority, State::Waiting)));
+    assert_eq!(TASKS[0].info().stack_unused(), None);
+    (0..3).for_each(|_| GIVEN.give());
+    assert_eq!(listed(), []);
 }

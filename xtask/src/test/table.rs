@@ -217,7 +217,7 @@ fn other_machines() -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &str); 17] = [
+const IMAGES: [(&str, &str); 18] = [
     ("checked/hello", ""),
     ("checked/faults", ""),
     ("checked/unborn", ""),
@@ -231,6 +231,7 @@ const IMAGES: [(&str, &str); 17] = [
     ("checked/usage", ""),
     ("checked/embassy_users", ""),
     ("checked/sleep", ""),
+    ("checked/tasks", ""),
     ("checked/checks", "stack overflow in task deep"),
     ("checked/handler_overflow", "stack overflow of a handler in task interrupted"),
     ("checked/stray", "has no handler: it interrupted task interrupted"),
@@ -252,19 +253,20 @@ const HARD: [&str; 8] = [
 /// The features of each build, and cargo's options: an image has the features it asks for, and no
 /// build renews another's. The emulated RV32 has supervisor mode, and so may know the PMP by heart:
 /// `fence`.
-const BUILDS: [(&str, &str); 6] = [
+const BUILDS: [(&str, &str); 7] = [
     ("fence,count", ""),
     ("fence,count,trace", "--bin traced"),
     ("fence,time-slice", "--bin slices"),
     ("fence,processor-time", "--bin usage"),
     ("fence,count,embassy", "--bin embassy_users"),
+    ("fence,count,tasks", "--bin tasks"),
     // The idle task sleeps.
     ("fence,sections,sleep-hooks", "--no-default-features --bin sleep"),
 ];
 
 /// The sets of features that clippy reads.
 const LINTED: [&str; 5] =
-    ["none", "count,fence,embassy", "processor-time", "time-slice", "sleep-hooks"];
+    ["none", "count,fence,embassy", "processor-time,tasks", "time-slice", "sleep-hooks"];
 
 /// A package of tandem's examples.
 struct Examples {
