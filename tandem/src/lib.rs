@@ -91,14 +91,14 @@
 //!
 //! | object | blocks | blocks until a time | future | never waits |
 //! |---|---|---|---|---|
-//! | [`Semaphore`] | `take` | `take_until` | `taken` | `give`, `try_take` |
-//! | [`Queue`] | `send`, `receive` | `send_until`, `receive_until` | `sent`, `received` | `try_send`, `try_receive` |
+//! | [`Semaphore`] | `take` | `take_until` | `taken` | `give`, `give_up_to`, `try_take`, `count` |
+//! | [`Queue`] | `send`, `receive` | `send_until`, `receive_until` | `sent`, `received` | `try_send`, `try_receive`, `peek`, `len` |
 //! | [`Event`] | `wait` | `wait_until` | `signalled` | `signal`, `try_wait` |
 //! | [`Group`] | `wait` | `wait_until` | `wait_async` | `set`, `clear`, `flags`, `try_wait` |
 //! | [`Signal`] | `take` | `take_until` | `taken` | `signal`, `try_take` |
 //! | [`Watch`] and its [`Receiver`] | `changed` | `changed_until` | `changed_async` | `set`, `get`, `try_changed` |
-//! | [`Stream`] | `write`, `read`, `read_at_least` | `write_until`, `read_until`, `read_at_least_until` | `write_async`, `read_async` | `try_write`, `try_read` |
-//! | [`MessageBuffer`] | `send`, `receive` | `send_until`, `receive_until` | `send_async`, `receive_async` | `try_send`, `try_receive` |
+//! | [`Stream`] | `write`, `read`, `read_at_least` | `write_until`, `read_until`, `read_at_least_until` | `write_async`, `read_async` | `try_write`, `try_read`, `len`, `free` |
+//! | [`MessageBuffer`] | `send`, `receive` | `send_until`, `receive_until` | `send_async`, `receive_async` | `try_send`, `try_receive`, `next_len`, `skip` |
 //! | [`Mutex`], for threads | `lock` | `lock_until` | none | `try_lock` (takes a [`Me`]) |
 //! | [`Condvar`], for threads | `wait`, `wait_while` | `wait_until`, `wait_while_until` | none | `notify_one`, `notify_all` |
 //! | [`AsyncMutex`] | `lock_blocking` | `lock_blocking_until` | `lock` | `try_lock` |
@@ -354,7 +354,7 @@ pub use mutex::{Guard, Mutex};
 pub use processor_time::{idle_time, interrupt_time};
 pub use queue::{Queue, Received, Sent};
 pub use records::{Info, Priority, StillAlive};
-pub use semaphore::{Semaphore, Taken};
+pub use semaphore::{AtMaximum, Semaphore, Taken};
 pub use signal::{Receiver, Signal, Watch};
 #[cfg(feature = "time-slice")]
 pub use slice::set_time_slice;

@@ -18,7 +18,7 @@ mod futures;
 pub use futures::{Received, Sent};
 
 use crate::{
-    arch::{self, Mask},
+    arch::{self, Mask, masked},
     kernel::{self, assert_may_wait},
     me::Me,
     paths::tasks,
@@ -69,6 +69,50 @@ impl<T, const N: usize> Queue<T, N> {
             promised: Shared::new(0),
             ring: UnsafeCell::new([const { MaybeUninit::uninit() }; N]),
         }
+    }
+
+    /// The number of messages in the queue, among them those for receivers that have been woken and
+    /// have not run yet.
+    ///
+    /// May be called anywhere, with interrupts masked too. Constant time.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        masked(|m| self.len.get(m)) as usize
+    }
+
+    /// Returns whether there is no message. May be called anywhere.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns whether there is no room for a message. May be called anywhere.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.len() == N
+    }
+
+    /// The number of messages that the queue has room for: `N`.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        N
+    }
+
+    /// A copy of the message that [`try_receive`](Self::try_receive) would return now. It stays in
+    /// the queue.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too. Constant time besides the
+    /// copy of the message, which takes place with interrupts masked.
+    #[must_use]
+    pub fn peek(&self) -> Option<T>
+    where
+        T: Copy,
+    {
+        masked(|m| {
+            // SAFETY: there are more messages than promises, so the first one is initialized. It
+            // may be copied, and nothing changes it while interrupts are masked.
+            (self.len.get(m) > self.promised.get(m)).then(|| unsafe { self.place(m, 0).read() })
+        })
     }
 
     /// Reduces an index of less than 2 `N` to its position in the ring.

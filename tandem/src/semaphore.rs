@@ -7,7 +7,7 @@ use crate::{
     paths::waits,
     queue::wait_until,
     records::{KERNEL, Sleeper, WaitQueue, Waiter},
-    shared::Shared,
+    shared::{Masked, Shared},
     time::TimedOut,
     wait::Phase,
 };
@@ -17,6 +17,10 @@ use core::{
     ptr::NonNull,
     task::{Context, Poll},
 };
+
+/// Error of [`Semaphore::give_up_to`]: the count is at the maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtMaximum;
 
 /// A counting semaphore.
 ///
@@ -53,6 +57,38 @@ impl Semaphore {
     #[inline(always)]
     pub fn give(&self) {
         let (mask, m) = Mask::set();
+        self.give_and_restore(m, mask);
+    }
+
+    /// Gives like [`give`](Self::give), unless the count is `max` or more. `max` is at least 1: with
+    /// 1, the semaphore notes that something has happened, however often.
+    ///
+    /// Never waits. For tasks and handlers, with interrupts masked too; before `start`. Constant
+    /// time.
+    ///
+    /// # Errors
+    /// If the count is `max` or more. It stays as it is.
+    #[inline]
+    pub fn give_up_to(&self, max: u32) -> Result<(), AtMaximum> {
+        let (mask, m) = Mask::set();
+        if self.count.get(m) >= max {
+            mask.restore();
+            return Err(AtMaximum);
+        }
+        self.give_and_restore(m, mask);
+        Ok(())
+    }
+
+    /// The number of units that can be taken without a wait. 0 while a task waits.
+    ///
+    /// May be called anywhere, with interrupts masked too. Constant time.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        masked(|m| self.count.get(m))
+    }
+
+    #[inline(always)]
+    fn give_and_restore(&self, m: Masked, mask: Mask) {
         match self.waiters.first(m) {
             None => {
                 let count = self.count.get(m);

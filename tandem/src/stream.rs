@@ -103,6 +103,18 @@ impl<const N: usize> Stream<N> {
         self.len() == 0
     }
 
+    /// The number of bytes that can be written without a wait. May be called anywhere.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        N - self.len()
+    }
+
+    /// The number of bytes that the ring has space for: `N`.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        N
+    }
+
     /// Calls `part` with each part of the ring that holds the `count` bytes from `offset` behind
     /// the first byte, at most two, and the number of bytes before it.
     fn parts(first: usize, offset: usize, count: usize, mut part: impl FnMut(usize, usize, usize)) {
@@ -335,7 +347,8 @@ impl<const N: usize> Stream<N> {
 /// a [`Stream`]. (A [`Queue`](crate::Queue) has messages of one type, and any number of senders.)
 pub struct MessageBuffer<const N: usize>(Stream<N>);
 
-/// Error of sending or receiving: the message is longer than the space for it.
+/// Error of sending or receiving: the message is longer than the space for it. A receiver without
+/// more space removes the message by [`MessageBuffer::skip`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
@@ -440,28 +453,60 @@ impl<const N: usize> MessageBuffer<N> {
     /// Never waits. For tasks and handlers. The copy takes place with interrupts on.
     ///
     /// # Errors
-    /// If the message is longer than `message`; it stays the first.
+    /// If the message is longer than `message`; it stays the first: see [`skip`](Self::skip).
     ///
     /// # Panics
     /// If another context receives at this time.
     #[track_caller]
     pub fn try_receive(&self, message: &mut [u8]) -> Result<Option<usize>, TooLong> {
+        let Some((turn, first, length)) = self.first_message() else { return Ok(None) };
+        let message = message.get_mut(..length).ok_or(TooLong)?;
+        // SAFETY: this is the reader's turn, and messages are in the ring whole.
+        unsafe { self.0.copy_out(first, LENGTH, message) };
+        self.0.release(turn, LENGTH + length);
+        Ok(Some(length))
+    }
+
+    /// The reader's turn, with the position of the first message and its length, if there is one.
+    #[track_caller]
+    fn first_message(&self) -> Option<(Turn<'_>, usize, usize)> {
         let stream = &self.0;
         let (turn, first, len) = masked(|m| {
             (Turn::begin(m, &stream.reading, "read from"), stream.first.get(m), stream.len.get(m))
         });
         if len == 0 {
-            return Ok(None);
+            return None;
         }
         let mut length = [0; LENGTH];
         // SAFETY: this is the reader's turn, and messages are in the ring whole.
         unsafe { stream.copy_out(first, 0, &mut length) };
-        let length = u32::from_ne_bytes(length) as usize;
-        let message = message.get_mut(..length).ok_or(TooLong)?;
-        // SAFETY: as above.
-        unsafe { stream.copy_out(first, LENGTH, message) };
-        stream.release(turn, LENGTH + length);
-        Ok(Some(length))
+        Some((turn, first, u32::from_ne_bytes(length) as usize))
+    }
+
+    /// The length of the first message, `None` if there is none. It stays the first.
+    ///
+    /// Never waits. For the receiver, a task or a handler.
+    ///
+    /// # Panics
+    /// If another context receives at this time.
+    #[must_use]
+    #[track_caller]
+    pub fn next_len(&self) -> Option<usize> {
+        self.first_message().map(|(_, _, length)| length)
+    }
+
+    /// Removes the first message, as one that is too long for the receiver. Returns its length,
+    /// `None` if there is none.
+    ///
+    /// Never waits. For the receiver, a task or a handler.
+    ///
+    /// # Panics
+    /// If another context receives at this time.
+    #[track_caller]
+    pub fn skip(&self) -> Option<usize> {
+        let (turn, _, length) = self.first_message()?;
+        self.0.release(turn, LENGTH + length);
+        Some(length)
     }
 
     /// Receives a message; blocks the thread until there is one. Returns its length.

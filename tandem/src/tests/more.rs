@@ -2,7 +2,8 @@
 
 use super::{NOW, proof};
 use crate::{
-    AsyncMutex, Callback, Callbacks, Coroutine, Priority, Semaphore,
+    AsyncMutex, AtMaximum, Callback, Callbacks, Coroutine, MessageBuffer, Priority, Queue,
+    Semaphore, Stream, TooLong,
     arch::{self, masked},
     records::KERNEL,
     tasks::{self, Kind, State},
@@ -183,4 +184,43 @@ fn the_list_of_tasks_has_the_living_ones_once() {
     assert_eq!(TASKS[0].info().stack_unused(), None);
     (0..3).for_each(|_| GIVEN.give());
     assert_eq!(listed(), []);
+}
+
+#[test]
+fn messages_of_any_length_are_looked_at_and_skipped() {
+    static BUFFER: MessageBuffer<24> = MessageBuffer::new();
+    let _turn = begin_test();
+    assert_eq!((BUFFER.next_len(), BUFFER.skip()), (None, None));
+    for message in [&[1; 9][..], &[2; 3], &[]] {
+        assert_eq!(BUFFER.try_send(message), Ok(true));
+    }
+    let mut place = [0; 4];
+    assert_eq!(BUFFER.try_receive(&mut place), Err(TooLong));
+    assert_eq!((BUFFER.next_len(), BUFFER.skip()), (Some(9), Some(9)));
+    assert_eq!((BUFFER.next_len(), BUFFER.try_receive(&mut place)), (Some(3), Ok(Some(3))));
+    assert_eq!(place, [2, 2, 2, 0]);
+    assert_eq!((BUFFER.next_len(), BUFFER.skip(), BUFFER.next_len()), (Some(0), Some(0), None));
+    // The space is free again, across the end of the ring.
+    assert_eq!(BUFFER.try_send(&[3; 20]), Ok(true));
+    assert_eq!(BUFFER.skip(), Some(20));
+}
+
+#[test]
+fn counts_and_maxima() {
+    let _turn = begin_test();
+    let semaphore = leak(Semaphore::new(1));
+    assert_eq!((semaphore.count(), semaphore.give_up_to(1)), (1, Err(AtMaximum)));
+    assert_eq!((semaphore.give_up_to(2), semaphore.count()), (Ok(()), 2));
+    // A unit goes to the task that waits: the count stays.
+    assert!(semaphore.try_take() && semaphore.try_take());
+    let task = spawn(async { semaphore.taken().await });
+    assert_eq!((semaphore.give_up_to(1), semaphore.count()), (Ok(()), 0));
+    assert!(!task.info().is_alive());
+    let queue = leak(Queue::<u8, 2>::new());
+    assert_eq!((queue.peek(), queue.len(), queue.is_empty()), (None, 0, true));
+    assert_eq!((queue.try_send(7), queue.try_send(8), queue.try_send(9)), (Ok(()), Ok(()), Err(9)));
+    assert_eq!((queue.peek(), queue.len(), queue.is_full()), (Some(7), 2, true));
+    assert_eq!((queue.try_receive(), queue.peek(), queue.is_full()), (Some(7), Some(8), false));
+    let stream = leak(Stream::<8>::new());
+    assert_eq!((stream.try_write(&[0; 3]), stream.free(), stream.capacity()), (3, 5, 8));
 }

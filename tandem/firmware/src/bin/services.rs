@@ -5,9 +5,9 @@
 
 use portable_atomic::{AtomicU32, Ordering::Relaxed};
 use tandem::{
-    AsyncMutex, Callback, Callbacks, Condvar, Coroutine, Group, Me, MessageBuffer, Mutex, Priority,
-    Semaphore, SharedStack, Signal, Stream, Thread, TimedOut, TooLong, Want, Watch, delay_until,
-    time,
+    AsyncMutex, AtMaximum, Callback, Callbacks, Condvar, Coroutine, Group, Me, MessageBuffer,
+    Mutex, Priority, Semaphore, SharedStack, Signal, Stream, Thread, TimedOut, TooLong, Want,
+    Watch, delay_until, time,
 };
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -211,6 +211,10 @@ fn streams(me: &Me) {
     }
     ended(me, 1);
     assert_eq!(MESSAGES.send(me, &[0; 37]), Err(TooLong));
+    // A message that is too long for the receiver does not stay for ever.
+    assert_eq!((MESSAGES.send(me, &[0; 9]), MESSAGES.send(me, &[5])), (Ok(()), Ok(())));
+    assert_eq!(MESSAGES.receive(me, &mut [0; 4]), Err(TooLong));
+    assert_eq!((MESSAGES.skip(), MESSAGES.receive(me, &mut [0; 4])), (Some(9), Ok(1)));
     println!("streams and messages: ok");
 }
 
@@ -334,11 +338,23 @@ fn misuses(me: &Me) {
     println!("misuse: ok");
 }
 
+/// A waiting thread gets the unit at once, and the count stays within its maximum.
+fn maxima(me: &Me) {
+    static BOUNDED: Semaphore = Semaphore::new(0);
+    thread(0, 8, |me| BOUNDED.take(me));
+    let given = [(); 3].map(|()| BOUNDED.give_up_to(1));
+    assert_eq!(given, [Ok(()), Ok(()), Err(AtMaximum)]);
+    ended(me, 1);
+    assert_eq!(BOUNDED.count(), 1);
+    println!("maxima: ok");
+}
+
 fn director(me: &Me) {
     groups(me);
     watches_and_signals(me);
     conditions(me);
     streams(me);
+    maxima(me);
     timers(me);
     locks(me);
     misuses(me);

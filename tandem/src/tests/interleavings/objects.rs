@@ -96,7 +96,8 @@ pub(super) fn streams(run: &mut Run) {
     let next = |counter: usize| counters[counter].fetch_add(1, Relaxed) + 1;
     let handle = move || {
         let mut byte = [0];
-        must(up.len() <= 2);
+        must(up.len() + up.free() == up.capacity());
+        must(matches!(out.next_len(), None | Some(1)));
         if up.try_read(&mut byte) == 1 {
             must(byte[0] == next(0));
         }
