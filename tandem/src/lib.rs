@@ -247,6 +247,7 @@
 //! |---|---|
 //! | `time-slice` | `set_time_slice`: threads of one priority take turns |
 //! | `embassy-time` | `embassy_time`'s timers, on the kernel's clock |
+//! | `embassy-clock` | Cortex-M: `EmbassyClock`, the kernel's clock on the time driver of a HAL. Not with `embassy-time` |
 //! | `embedded-hal` | `Delays` and `ThreadDelays`: delays for drivers of `embedded-hal-async`, `embedded-hal` |
 //! | `processor-time` | ticks by task (`Info::processor_time`), in handlers, and idle. Reads the clock at each switch. Includes `trace` |
 //! | `sleep-hooks` | `SleepHooks`: the program's functions before and after sleep |
@@ -271,11 +272,24 @@
 //! ```
 //!
 //! HALs of embassy, such as `embassy-stm32`, work. Leave off their feature `time-driver-…` when
-//! tandem's `embassy-time` is on: a program has one driver of time.
+//! tandem's `embassy-time` is on: a program has one driver of time. Or leave off `embassy-time`, and
+//! have the HAL's driver be the kernel's clock, with `embassy-clock`: then a program writes no clock.
+//!
+//! ```toml
+//! embassy-stm32 = { version = "0.6", features = ["time-driver-any", …] }
+//! embassy-time = { version = "0.5", features = ["tick-hz-32_768"] }
+//! embassy-time-queue-utils = { version = "0.3", features = ["generic-queue-8"] }
+//! tandem = { path = "…", features = ["embassy-clock"] }
+//! ```
 #![cfg_attr(target_os = "none", no_std)]
 // docs.rs shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
+
+#[cfg(all(feature = "embassy-clock", feature = "embassy-time"))]
+compile_error!("a program has one driver of time: choose `embassy-clock` or `embassy-time`");
+#[cfg(all(feature = "embassy-clock", not(target_arch = "arm")))]
+compile_error!("the feature `embassy-clock` needs SysTick, which Cortex-M has");
 
 mod arch;
 mod async_mutex;
@@ -289,6 +303,8 @@ mod control;
 mod coroutine;
 #[cfg(feature = "embedded-hal")]
 mod delays;
+#[cfg(all(feature = "embassy-clock", target_arch = "arm"))]
+mod embassy_clock;
 #[cfg(feature = "embassy-time")]
 mod embassy_time;
 mod event;
@@ -342,6 +358,8 @@ pub use condvar::Condvar;
 pub use coroutine::{Coroutine, Yield, yield_now};
 #[cfg(feature = "embedded-hal")]
 pub use delays::{Delays, ThreadDelays};
+#[cfg(all(feature = "embassy-clock", target_arch = "arm"))]
+pub use embassy_clock::EmbassyClock;
 pub use event::{Event, Signalled};
 pub use group::{Group, Want};
 #[cfg(any(test, feature = "sleep-hooks"))]

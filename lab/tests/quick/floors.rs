@@ -185,7 +185,7 @@ const TANDEM: House = House {
         &["control", "signal"],
         &["async_mutex", "group", "layout", "process"],
         &["callback", "condvar", "list", "semaphore", "stream"],
-        &["delays", "event", "mutex", "queue"],
+        &["delays", "embassy_clock", "event", "mutex", "queue"],
         &["block_on", "ceiling", "coroutine", "embassy_time", "thread", "time", "waking"],
         &["paths/locks", "paths/waits"],
         &["lock", "me", "wait", "waker"],

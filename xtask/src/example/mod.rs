@@ -115,7 +115,7 @@ const BLINKY: Example = Example {
     output: Output::Text,
 };
 
-static EXAMPLES: [Example; 11] = [
+static EXAMPLES: [Example; 12] = [
     BLINKY,
     Example {
         name: "readme",
@@ -148,6 +148,13 @@ static EXAMPLES: [Example; 11] = [
         about: "timers, channels and signals of embassy-time and embassy-sync",
         binary: "embassy",
         features: "embassy",
+        ..BLINKY
+    },
+    Example {
+        name: "hal_clock",
+        about: "the time driver of a HAL as the kernel's clock",
+        binary: "hal_clock",
+        features: "embassy-clock",
         ..BLINKY
     },
     Example {

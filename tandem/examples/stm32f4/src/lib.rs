@@ -2,7 +2,7 @@
 //! ports with interrupts, and printing through the debugger.
 //!
 //! A program of your own would take pins and ports from a HAL crate. This file shows what tandem
-//! itself asks for: [`Clock`], whose alarm's handler calls `time::expire`, and interrupt handlers
+//! itself asks for: [`Clock`], in `clock.rs`, whose alarm's handler calls `time::expire`, and interrupt handlers
 //! that signal.
 //!
 //! # Soundness
@@ -12,8 +12,14 @@
 
 pub mod bridge;
 pub mod button;
+#[cfg(not(feature = "embassy-clock"))]
+mod clock;
+#[cfg(feature = "embassy-clock")]
+pub mod hal;
 mod serial;
 
+#[cfg(not(feature = "embassy-clock"))]
+pub use clock::Clock;
 pub use serial::{PORT_1, PORT_2, Port};
 
 use core::convert::Infallible;
@@ -21,17 +27,15 @@ use core::convert::Infallible;
 use cortex_m as _;
 use cortex_m_semihosting::debug;
 use embedded_hal::digital::{ErrorType, OutputPin};
-use tandem::{
-    time::{self, Driver},
-    trace,
-};
+#[cfg(feature = "embassy-clock")]
+pub use tandem::EmbassyClock as Clock;
+use tandem::time;
 
 pub use cortex_m_rt::entry;
 pub use cortex_m_semihosting::hprintln;
 
-/// Cycles of the timer's clock and of the processor's in a microsecond.
+/// Cycles of the timer's clock in a microsecond.
 const TIMER_MHZ: u32 = if cfg!(feature = "qemu") { 1000 } else { 16 };
-const PROCESSOR_MHZ: u32 = if cfg!(feature = "qemu") { 168 } else { 16 };
 
 fn read(address: usize) -> u32 {
     // SAFETY: the callers pass addresses of registers.
@@ -57,9 +61,6 @@ const TIM5_EGR: usize = TIM5 + 0x14;
 const TIM5_CNT: usize = TIM5 + 0x24;
 const TIM5_PSC: usize = TIM5 + 0x28;
 const TIM5_ARR: usize = TIM5 + 0x2c;
-const SYST_CSR: usize = 0xe000_e010;
-const SYST_RVR: usize = 0xe000_e014;
-const SYST_CVR: usize = 0xe000_e018;
 const CPACR: usize = 0xe000_ed88;
 
 /// Starts the clock, the FPU, the ports A and D of pins, and the serial ports.
@@ -74,34 +75,13 @@ pub fn set_up() {
     write(TIM5_ARR, u32::MAX);
     write(TIM5_EGR, 1);
     write(TIM5_CR1, 1);
+    #[cfg(feature = "embassy-clock")]
+    hal::set_up();
     serial::set_up();
 }
 
-/// The kernel's clock, in microseconds: TIM5. Its alarm is SysTick.
-pub struct Clock;
-
+// The program's clock, or the HAL's.
 tandem::drive_time_with!(Clock);
-
-// SAFETY: the functions call nothing of the kernel.
-unsafe impl Driver for Clock {
-    const HERTZ: u64 = 1_000_000;
-
-    fn now() -> u64 {
-        use tandem_clock::Wide;
-        static WIDE: Wide = Wide::new();
-        // Called with interrupts masked, by the contract of `Driver`.
-        WIDE.extend(read(TIM5_CNT))
-    }
-
-    fn arm(due: u64) {
-        // SysTick has 24 bits. An alarm that comes early is set again.
-        let longest = u64::from(0xff_ffff / PROCESSOR_MHZ);
-        let left = due.saturating_sub(Self::now()).clamp(1, longest) as u32;
-        write(SYST_RVR, left * PROCESSOR_MHZ);
-        write(SYST_CVR, 0);
-        write(SYST_CSR, 0b111);
-    }
-}
 
 /// A counter of 32 bits, read often enough that it wraps at most once in between.
 mod tandem_clock {
@@ -124,16 +104,6 @@ mod tandem_clock {
             u64::from(high) << 32 | u64::from(low)
         }
     }
-}
-
-/// The alarm's handler.
-#[unsafe(no_mangle)]
-extern "C" fn SysTick() {
-    // Counts the handler's time in the example `usage`, and costs nothing in the others.
-    trace::interrupt(|| {
-        write(SYST_CSR, 0);
-        time::expire();
-    });
 }
 
 const GPIOA: usize = 0x4002_0000;
@@ -238,6 +208,10 @@ static __INTERRUPTS: [extern "C" fn(); 82] = {
     }
     let mut table: [extern "C" fn(); 82] = [stray; 82];
     table[button::INTERRUPT] = button::on_interrupt;
+    #[cfg(feature = "embassy-clock")]
+    {
+        table[hal::INTERRUPT] = hal::on_alarm;
+    }
     table[serial::INTERRUPT_1] = serial::on_port_1;
     table[serial::INTERRUPT_2] = serial::on_port_2;
     table
