@@ -253,7 +253,7 @@
 //! | `sleep-hooks` | `SleepHooks`: the program's functions before and after sleep |
 //! | `tasks` | the list of all living tasks: `tasks` |
 //! | `count` | the number of switches to each task: `Info::switches` |
-//! | `trace` | reports each event of the scheduler to the program: [`trace`] |
+//! | `trace` | reports each event of the scheduler to the program: [`trace`]; writes them for SEGGER SystemView: `systemview` |
 //! | `guard-256` | guards of 256 bytes in each stack, in place of 32. No instruction more |
 //! | `spin` | the idle task does not sleep. For emulators whose time depends on the host during sleep |
 //! | `basepri` | Cortex-M3 and above: the kernel never delays interrupts more urgent than priority 0x40, whose handlers must not call it |
@@ -339,6 +339,8 @@ mod signal;
 #[cfg(feature = "time-slice")]
 mod slice;
 mod stream;
+#[cfg(any(test, feature = "trace"))]
+pub mod systemview;
 mod task;
 #[cfg(any(test, feature = "tasks"))]
 pub mod tasks;

@@ -111,7 +111,7 @@ pub fn interrupt<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-#[cfg(feature = "trace")]
+#[cfg(any(test, feature = "trace"))]
 mod ring {
     use super::Event;
     use crate::{arch::masked, records::Info, shared::Shared};
@@ -186,5 +186,5 @@ mod ring {
         }
     }
 }
-#[cfg(feature = "trace")]
+#[cfg(any(test, feature = "trace"))]
 pub use ring::{Record, Ring};

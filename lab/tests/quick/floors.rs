@@ -193,7 +193,7 @@ const TANDEM: House = House {
         &["kernel"],
         &["context"],
         &["idle"],
-        &["polls", "task"],
+        &["polls", "systemview", "task"],
         &["paths", "trace"],
         &["processor_time", "slice"],
         &["clock", "info", "ready"],

@@ -7,6 +7,7 @@ mod interleavings;
 mod more;
 mod ready;
 mod services;
+mod systemview;
 mod timers;
 mod waiters;
 mod wakers;

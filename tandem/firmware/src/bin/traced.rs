@@ -4,7 +4,9 @@
 #![no_main]
 
 use tandem::{
-    Coroutine, Info, Me, Mutex, Priority, Semaphore, SharedStack, Thread, delay_until, time,
+    Coroutine, Info, Me, Mutex, Priority, Semaphore, SharedStack, Thread, delay_until,
+    systemview::{System, SystemView},
+    time,
     trace::{
         self,
         Event::{self, *},
@@ -133,6 +135,10 @@ fn scenario(me: &Me) {
 /// Compares the recorded sequence with the expected one.
 fn compare() -> bool {
     let (mut last, mut whole, mut i) = (None, true, 0);
+    let mut packets = 0;
+    let system =
+        System { name: "traced", device: "chip", clock_hertz: 1_000_000_000, core_hertz: 1 };
+    let mut view = SystemView::start(|_| packets += 1, &system, 0);
     while let Some((lost, record)) = TRACE.pop() {
         let (name, event) = (record.task.name(), record.event);
         let in_order = last.is_none_or(|last: u32| record.clock.wrapping_sub(last) < 1 << 31);
@@ -142,10 +148,19 @@ fn compare() -> bool {
             println!("{} {:?} {} {}", i, event, name, lost);
         }
         whole &= as_expected;
+        view.record(record);
         last = Some(record.clock);
         i += 1;
     }
-    whole && i == EXPECTED.len()
+    // Eight calls begin the recording.
+    let of_event = |event: &Event| match event {
+        Created | Ended => 2,
+        Lock | Unlock | Priority | TimerSet | TimerExpired => 0,
+        _ => 1,
+    };
+    let expected = 8 + EXPECTED.iter().map(|(_, event)| of_event(event)).sum::<u32>();
+    println!("SystemView: {} packets, {} expected", packets, expected);
+    whole && i == EXPECTED.len() && packets == expected
 }
 
 #[board::entry]
