@@ -334,7 +334,7 @@ fn tandem() -> Vec<Step> {
         .seconds(2),
     ];
     Chip::all().iter().for_each(|chip| steps.extend(tandem_on(chip)));
-    steps.extend([exempt_interrupts(), large_frames(), guards_of_cortex_m()]);
+    steps.extend([exempt_interrupts(), large_frames(), guards_of_cortex_m(), supervision()]);
     let c = Step::new(Full, "tandem: examples in C", "xtask step c");
     steps.push(c.after(&["packages"]).lock("firmware"));
     steps.push(Step::new(Full, "tandem: models", "xtask step models").after(&["packages"]));
@@ -389,6 +389,19 @@ fn large_frames() -> Step {
         [build, emulate(chip, "checked/large_frame", "stack overflow in task deep")]
     });
     let step = several(Full, "tandem: frames larger than 32 bytes".to_owned(), commands.concat());
+    step.after(&["packages"]).lock("firmware")
+}
+
+/// Supervision by the watchdog of the boards whose watchdog QEMU emulates.
+fn supervision() -> Step {
+    let commands = ["cortex-m33", "cortex-m7"].map(|chip| {
+        let build =
+            build_on(chip, "build", "fence,count,watchdog", "--profile checked --bin watchdog");
+        [build, emulate(chip, "checked/watchdog", "")]
+    });
+    let clippy = build_on("cortex-m33", "clippy", "watchdog", &format!("--bin watchdog {DENY}"));
+    let commands = commands.into_iter().flatten().chain([clippy]);
+    let step = several(Full, "tandem: supervision by a watchdog".to_owned(), commands);
     step.after(&["packages"]).lock("firmware")
 }
 
