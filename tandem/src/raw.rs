@@ -12,10 +12,11 @@ mod queue;
 pub use queue::Queue;
 
 use crate::{
+    arch::masked,
     context, control,
     kernel::{self, SharedStack},
     me::Me,
-    records::{Header, Info, Priority, StillAlive},
+    records::{Header, Info, KERNEL, Life, Priority, StillAlive},
     thread,
 };
 
@@ -78,6 +79,13 @@ impl Task {
         control::set_priority(&self.0, priority)
     }
 
+    /// Returns whether the thread runs, or runs as soon as no task is more urgent. A thread that is
+    /// not ready waits or has ended. May be called anywhere. Constant time.
+    #[must_use]
+    pub fn is_ready(&'static self) -> bool {
+        masked(|m| self.0.life.get(m) != Life::Over && KERNEL.ready.contains(m, &self.0))
+    }
+
     /// A handle to the thread of this record.
     #[must_use]
     pub fn info(&'static self) -> Info {
@@ -99,6 +107,19 @@ pub unsafe fn start(stack: *mut u8, size: usize, set_up: impl FnOnce()) -> ! {
     check(low, size, size_of::<SharedStack<128>>());
     // SAFETY: the memory is aligned, as checked, and unused, by this function's contract.
     unsafe { kernel::start_on(low, low + size, set_up) }
+}
+
+/// Ends the running thread, as a return from its body does. Mutexes that it owns stay locked for
+/// ever.
+///
+/// # Panics
+/// If another thread waits for a mutex that this one owns.
+///
+/// # Safety
+/// No value in the thread's frames is dropped. No other task or handler uses one of them, and no
+/// `unsafe` code relies on the drop of one.
+pub unsafe fn end(_: &Me) -> ! {
+    thread::end()
 }
 
 /// The running thread's [`Me`]. As [`Me::current`], without the check.

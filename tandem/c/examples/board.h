@@ -36,4 +36,13 @@ void print(const char *format, ...);
 /* Ends the emulation with status 0 or 1. */
 TANDEM_NORETURN void leave(bool success);
 
+/* Ends the emulation with status 1 unless the condition holds. */
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            print("line %u: " #condition "\n", __LINE__); \
+            leave(false); \
+        } \
+    } while (0)
+
 #endif

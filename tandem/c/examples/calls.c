@@ -1,14 +1,6 @@
 /* Every call of tandem.h, with each of its results. */
 #include "board.h"
 
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            print("line %u: " #condition "\n", __LINE__); \
-            leave(false); \
-        } \
-    } while (0)
-
 static tandem_task director_task, other_task;
 TANDEM_STACK(director_stack, 1024);
 TANDEM_STACK(other_stack, 1024);
@@ -48,12 +40,22 @@ static void count(void *by)
     steps += (unsigned)(uintptr_t)by;
 }
 
+static void end_deep(void *unused)
+{
+    (void)unused;
+    CHECK(tandem_current() == &other_task && tandem_may_wait());
+    tandem_end();
+}
+
 static void threads(void)
 {
+    CHECK(tandem_version() >= 10000 && tandem_current() == &director_task);
+    spawn_other(9, end_deep, NULL);
+    CHECK(!tandem_is_alive(&other_task) && !tandem_is_ready(&other_task));
     spawn_other(9, count, (void *)3);
     CHECK(steps == 3 && !tandem_is_alive(&other_task)); /* it was more urgent */
     spawn_other(5, count, (void *)4);
-    CHECK(steps == 3 && tandem_is_alive(&other_task));
+    CHECK(steps == 3 && tandem_is_alive(&other_task) && tandem_is_ready(&other_task));
     CHECK(!tandem_spawn(&other_task, other_stack, sizeof other_stack, 5, "other", count, NULL));
     CHECK(tandem_priority(&other_task) == 5 && tandem_priority(&director_task) == 5);
     tandem_yield();
@@ -73,12 +75,15 @@ static void give_twice(void *unused)
 
 void handler_0(void)
 {
+    CHECK(!tandem_may_wait() && tandem_current() == &director_task);
     tandem_semaphore_give(&semaphore);
 }
 
 static void semaphores(void)
 {
+    CHECK(tandem_semaphore_count(&semaphore) == 1);
     CHECK(tandem_semaphore_try_take(&semaphore) && !tandem_semaphore_try_take(&semaphore));
+    CHECK(tandem_semaphore_count(&semaphore) == 0);
     CHECK(!tandem_semaphore_take_until(&semaphore, soon()));
     spawn_other(3, give_twice, NULL);
     tandem_semaphore_take(&semaphore);
@@ -86,6 +91,7 @@ static void semaphores(void)
     uint32_t outer = tandem_enter();
     uint32_t inner = tandem_enter();
     raise_interrupt(0);
+    CHECK(!tandem_may_wait());
     tandem_exit(inner);
     CHECK(!tandem_semaphore_try_take(&semaphore)); /* the section is closed still */
     tandem_exit(outer);
@@ -163,7 +169,8 @@ static void queues(void)
     CHECK(!tandem_queue_try_receive(&words, &word) && word == 7);
     CHECK(!tandem_queue_receive_until(&words, &word, soon()));
     spawn_other(9, send_three, NULL); /* it waits with the third */
-    CHECK(tandem_is_alive(&other_task));
+    CHECK(tandem_is_alive(&other_task) && !tandem_is_ready(&other_task));
+    CHECK(tandem_queue_count(&words) == 2);
     for (uint32_t i = 1; i <= 3; i++) {
         tandem_queue_receive(&words, &word);
         CHECK(word == i);
@@ -194,9 +201,12 @@ static void wait_for_both(void *options)
 static void groups(void)
 {
     CHECK(tandem_group_wait_until(&group, 3, 0, soon()) == 0);
+    CHECK(tandem_group_try_wait(&group, 3, 0) == 0);
     spawn_other(9, wait_for_both, (void *)TANDEM_TAKE);
     tandem_group_set(&group, 1);
     CHECK(tandem_group_wait(&group, 3, 0) == 1 && steps != 20);
+    CHECK(tandem_group_try_wait(&group, 3, TANDEM_ALL) == 0);
+    CHECK(tandem_group_try_wait(&group, 3, 0) == 1);
     tandem_group_set(&group, 6);
     CHECK(steps == 20 && tandem_group_clear(&group, ~0u) == 4);
 }
@@ -229,6 +239,7 @@ static void call_timers(void)
     tandem_timer_start_once(&once, start + 4 * MILLISECOND);
     tandem_delay_until(start + 6 * MILLISECOND);
     CHECK(steps == 3 * 1 + 10);
+    CHECK(tandem_timer_is_running(&periodic) && !tandem_timer_is_running(&once));
     tandem_timer_stop(&periodic);
     tandem_delay_until(start + 10 * MILLISECOND);
     CHECK(steps == 13);

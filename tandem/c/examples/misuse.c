@@ -118,6 +118,10 @@ static void run(void *unused)
     case 22:
         tandem_condvar_wait(&condvar, &mutex);
         break;
+    case 23:
+        tandem_enter();
+        tandem_end();
+        break;
     case 17:
         tandem_start(idle_stack, sizeof idle_stack, NULL);
         break;

@@ -29,7 +29,7 @@
 extern "C" {
 #define TANDEM_NORETURN [[noreturn]]
 #else
-#define TANDEM_NORETURN _Noreturn
+#define TANDEM_NORETURN __attribute__((noreturn))
 #endif
 
 /* The sizes of the objects, in words. The library does not compile if one is too small. */
@@ -107,6 +107,16 @@ void tandem_expire(void);
 /* The time in ticks. */
 uint64_t tandem_now(void);
 
+/* The version: 10,000,000 times the first number, 10,000 times the second, and the third. */
+uint32_t tandem_version(void);
+
+/* Whether a call that waits may be made here: in a thread, and not in a critical section. */
+bool tandem_may_wait(void);
+
+/* The running thread, or in a handler the interrupted one. Another record than the program's where
+ * there is none. */
+const tandem_task *tandem_current(void);
+
 /* Masks interrupts, and restores their state. Sections nest. */
 uint32_t tandem_enter(void);
 void tandem_exit(uint32_t state);
@@ -122,6 +132,14 @@ bool tandem_spawn(tandem_task *task, void *stack, size_t size, unsigned priority
 /* An alive task has been spawned and has not ended. A record is zeroed before its first use, as
  * static memory is. */
 bool tandem_is_alive(const tandem_task *task);
+
+/* A ready task runs, or runs as soon as no other is more urgent; one that is not waits or has
+ * ended. */
+bool tandem_is_ready(const tandem_task *task);
+
+/* Ends the calling thread, as a return from its body does; not in a critical section. Mutexes that
+ * it owns stay locked for ever. */
+TANDEM_NORETURN void tandem_end(void);
 
 /* The priority, with what is inherited. */
 unsigned tandem_priority(const tandem_task *task);
@@ -155,6 +173,9 @@ void tandem_delay(uint64_t ticks);
 /* ---- Semaphores: a count, or the threads that wait for it ---- */
 
 void tandem_semaphore_init(tandem_semaphore *semaphore, uint32_t count);
+
+/* The count. */
+uint32_t tandem_semaphore_count(const tandem_semaphore *semaphore);
 
 /* Adds one to the count, or hands it to the most urgent waiter. */
 void tandem_semaphore_give(tandem_semaphore *semaphore);
@@ -231,6 +252,9 @@ uint32_t tandem_group_clear(tandem_group *group, uint32_t flags);
 #define TANDEM_ALL 1u
 #define TANDEM_TAKE 2u
 
+/* The result of a wait that ends at once; 0 if it would not. */
+uint32_t tandem_group_try_wait(tandem_group *group, uint32_t flags, unsigned options);
+
 /* Waits for flags, which are not 0. Returns those that ended the wait. */
 uint32_t tandem_group_wait(tandem_group *group, uint32_t flags, unsigned options);
 
@@ -256,10 +280,16 @@ void tandem_timer_start_periodic(tandem_timer *timer, uint64_t due, uint64_t per
 /* A call that has begun is completed; another does not begin. */
 void tandem_timer_stop(tandem_timer *timer);
 
+/* Whether a call is to come. */
+bool tandem_timer_is_running(const tandem_timer *timer);
+
 /* ---- Queues of messages, which are copied, with interrupts masked ---- */
 
 /* Makes a queue of at most count messages of size bytes, in storage of count * size bytes. */
 void tandem_queue_init(tandem_queue *queue, void *storage, size_t size, size_t count);
+
+/* The number of messages in the queue. */
+size_t tandem_queue_count(const tandem_queue *queue);
 
 /* Sends the message at the address; waits while the queue is full. */
 void tandem_queue_send(tandem_queue *queue, const void *message);

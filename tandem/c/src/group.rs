@@ -30,6 +30,11 @@ extern "C" fn tandem_group_clear(group: &Group, flags: u32) -> u32 {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tandem_group_try_wait(group: &Group, flags: u32, options: u32) -> u32 {
+    group.try_wait(want(flags, options))
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tandem_group_wait(group: &Group, flags: u32, options: u32) -> u32 {
     group.wait(&me("tandem_group_wait"), want(flags, options))
 }

@@ -22,6 +22,11 @@ unsafe extern "C" fn tandem_queue_init(
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tandem_queue_count(queue: &Queue) -> usize {
+    queue.count()
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn tandem_queue_try_send(queue: &Queue, message: *const u8) -> bool {
     // SAFETY: the message is valid, by the header.
     unsafe { queue.try_send(message) }

@@ -23,6 +23,25 @@ pub fn masked<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Returns whether interrupts are on, for a thread that has been found by `thread`: on RV32, there
+/// is none in a critical section.
+#[inline(always)]
+pub fn are_interrupts_on() -> bool {
+    #[cfg(target_arch = "arm")]
+    {
+        let primask: u32;
+        // SAFETY: reads a register.
+        unsafe {
+            core::arch::asm!(
+                "mrs {}, primask", out(reg) primask, options(nomem, nostack, preserves_flags)
+            );
+        }
+        primask == 0
+    }
+    #[cfg(target_arch = "riscv32")]
+    true
+}
+
 /// Masks interrupts. Returns their state before.
 #[cfg(target_arch = "arm")]
 #[inline(always)]

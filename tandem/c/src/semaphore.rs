@@ -10,6 +10,11 @@ unsafe extern "C" fn tandem_semaphore_init(semaphore: *mut Semaphore, count: u32
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tandem_semaphore_count(semaphore: &Semaphore) -> u32 {
+    semaphore.count()
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tandem_semaphore_give(semaphore: &Semaphore) {
     semaphore.give();
 }

@@ -1,8 +1,23 @@
 //! The start of the kernel, threads, and delays.
 
-use crate::{me, thread};
+use crate::{me, refuse, section, thread};
 use core::ffi::{CStr, c_char, c_void};
 use tandem::{Me, Priority, raw, raw::Task, time};
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_version() -> u32 {
+    const fn number(text: &str) -> u32 {
+        match u32::from_str_radix(text, 10) {
+            Ok(number) => number,
+            Err(_) => panic!("a part of a version is a number"),
+        }
+    }
+    const {
+        number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000_000
+            + number(env!("CARGO_PKG_VERSION_MINOR")) * 10_000
+            + number(env!("CARGO_PKG_VERSION_PATCH"))
+    }
+}
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tandem_start(stack: *mut u8, size: usize, set_up: extern "C" fn()) -> ! {
@@ -42,6 +57,33 @@ unsafe extern "C" fn tandem_spawn(
 #[unsafe(no_mangle)]
 extern "C" fn tandem_is_alive(task: &'static Task) -> bool {
     task.info().is_alive()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_is_ready(task: &'static Task) -> bool {
+    task.is_ready()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_current() -> *const Task {
+    core::ptr::with_exposed_provenance(tandem::current().id())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_may_wait() -> bool {
+    thread().is_some() && section::are_interrupts_on()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_end() -> ! {
+    if !tandem_may_wait() {
+        refuse("tandem_end");
+    }
+    let me = me("tandem_end");
+    // SAFETY: the frames are of C, and of the calls from which C is called: a thread's body, and
+    // `tandem_timers_run`. Neither lends a value to another task. Of the latter, the turn is not
+    // dropped, so that a later run is refused.
+    unsafe { raw::end(&me) }
 }
 
 #[unsafe(no_mangle)]

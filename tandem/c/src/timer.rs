@@ -41,3 +41,8 @@ extern "C" fn tandem_timer_start_periodic(timer: &'static Callback, due: u64, pe
 extern "C" fn tandem_timer_stop(timer: &'static Callback) {
     timer.stop();
 }
+
+#[unsafe(no_mangle)]
+extern "C" fn tandem_timer_is_running(timer: &Callback) -> bool {
+    timer.due().is_some()
+}

@@ -10,7 +10,7 @@
 //!   keeps it valid until its waiter has left the queue.
 
 use crate::{
-    arch::Mask,
+    arch::{Mask, masked},
     kernel::{self, assert_may_wait},
     me::Me,
     paths::tasks,
@@ -60,6 +60,12 @@ impl Queue {
             free: Shared::new(0),
             used: Shared::new(0),
         }
+    }
+
+    /// The number of messages in the queue. May be called anywhere. Constant time.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        masked(|m| self.used.get(m)) / self.size
     }
 
     /// Moves an offset to the next place. Returns the place that it leaves.

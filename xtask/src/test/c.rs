@@ -1,5 +1,5 @@
-//! tandem's interface for C: builds the library and its examples, and runs them on an emulated
-//! chip.
+//! tandem's interface for C, and CMSIS-RTOS2 on it: builds the library and the examples, and runs
+//! them on an emulated chip.
 
 use std::{fs, path::Path, process::Command};
 
@@ -43,9 +43,35 @@ const EXAMPLES: [(&str, &str); 4] = [
     ("benchmark", "tick -> sleeping thread"),
 ];
 
+/// The same for programs with CMSIS-RTOS2.
+const LAYERED: [(&str, &str); 3] = [
+    ("cmsis", "all calls of CMSIS-RTOS2: ok"),
+    ("producer", "50 ms  consumed 5: level 75"),
+    ("cmsis_benchmark", "osEventFlagsSet -> higher thread"),
+];
+
+/// The options of a program with CMSIS-RTOS2, besides its sources.
+const LAYER: [&str; 2] = ["-Itandem/c/cmsis", "-DTANDEM_OS_CLOCK_HZ=1000000000"];
+
+/// The options with which CMSIS-RTOS2 compiles without a warning.
+const STRICT: [&str; 9] = [
+    "-mcpu=cortex-m4",
+    "-mthumb",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Werror",
+    "-ffreestanding",
+    "-fsyntax-only",
+];
+
+/// The heading of the part of `docs/tandem-c.md` that is on CMSIS-RTOS2.
+const HEADING: &str = "\n## CMSIS-RTOS2\n";
+
 /// Programs that must end with a report, which is the example `misuse` with a number: the case and
 /// the report.
-const MISUSE: [(&str, &str); 22] = [
+const MISUSE: [(&str, &str); 23] = [
     ("1", "task waits: tandem_semaphore_take in a handler, in a critical section"),
     ("2", "task waits: Me::delay_until would wait in a critical section"),
     ("3", "task waits: a thread locks a mutex that it has locked"),
@@ -71,6 +97,7 @@ const MISUSE: [(&str, &str); 22] = [
     ("20", "task waits: a message is longer than the space for it"),
     ("21", "task waits: a stream has space for at least five bytes"),
     ("22", "task waits: unlocks a mutex that it has not locked"),
+    ("23", "task waits: tandem_end in a handler, in a critical section"),
 ];
 
 /// Builds and runs every example, and prints their output.
@@ -80,10 +107,22 @@ pub fn run() -> Result<()> {
     let mut cargo = firmware::cargo(&chip.row.triple, "build", &target()?)?;
     cargo.args(["--release", "--locked", "--package", "tandem-c", "--features", "spin"]);
     command::run(&mut cargo).context("tandem's library for C does not build")?;
+    let page = repository::read(&root().join("docs/tandem-c.md"))?;
+    let (page, page_of_layer) =
+        page.split_once(HEADING).context("docs/tandem-c.md: CMSIS-RTOS2")?;
     for (example, text) in EXAMPLES {
         let output = emulate::run(chip, &compile(chip, example, &[])?, true, text)?;
         if example == "benchmark" {
-            check_costs(&output, &repository::read(&root().join("docs/tandem-c.md"))?)?;
+            check_costs(&output, page, 10)?;
+        }
+    }
+    let sources = layer()?;
+    check_layer(&sources)?;
+    let more: Vec<&str> = LAYER.into_iter().chain(sources.iter().map(String::as_str)).collect();
+    for (example, text) in LAYERED {
+        let output = emulate::run(chip, &compile(chip, example, &more)?, true, text)?;
+        if example == "cmsis_benchmark" {
+            check_costs(&output, page_of_layer, 8)?;
         }
     }
     for (case, report) in MISUSE {
@@ -97,8 +136,8 @@ pub fn run() -> Result<()> {
 /// release places a few of them elsewhere.
 const SLACK: u32 = 3;
 
-/// Compares the costs in the benchmark's output with the page's table.
-fn check_costs(output: &str, page: &str) -> Result<()> {
+/// Compares the costs in the benchmark's output with the page's table, of at least `least` rows.
+fn check_costs(output: &str, page: &str, least: u32) -> Result<()> {
     let mut rows = 0;
     for line in page.lines() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -117,10 +156,37 @@ fn check_costs(output: &str, page: &str) -> Result<()> {
             Some(_) => rows += 1,
         }
     }
-    if rows < 10 {
+    if rows < least {
         bail!("docs/tandem-c.md has {rows} rows of costs");
     }
     Ok(())
+}
+
+/// The sources of CMSIS-RTOS2.
+fn layer() -> Result<Vec<String>> {
+    let folder = root().join("tandem/c/cmsis");
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "c") {
+            sources.push(path.display().to_string());
+        }
+    }
+    Ok(sources)
+}
+
+/// Compiles CMSIS-RTOS2 as C99 with all warnings, and its headers as C++.
+fn check_layer(sources: &[String]) -> Result<()> {
+    let compiler = |standard| {
+        let mut compiler = Command::new(COMPILER);
+        compiler.current_dir(root()).args(STRICT).args(LAYER);
+        compiler.args(["-Itandem/c/include", standard]);
+        compiler
+    };
+    command::run(compiler("-std=c99").args(sources)).context("CMSIS-RTOS2 as C99")?;
+    let mut header = compiler("-std=c++11");
+    header.args(["-x", "c++", "tandem/c/cmsis/tandem_os2.h"]);
+    command::run(&mut header).context("the headers of CMSIS-RTOS2 as C++")
 }
 
 /// Compiles an example. Returns the name of the image in the chip's folder.
@@ -131,7 +197,7 @@ fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
     let c = root().join("tandem/c");
     let file = |name: &str| c.join(name).display().to_string();
     let mut compiler = Command::new(COMPILER);
-    compiler.args(OPTIONS).args(more).arg(format!("-I{}", file("include")));
+    compiler.current_dir(root()).args(OPTIONS).args(more).arg(format!("-I{}", file("include")));
     compiler.args(["-T", &file("examples/stm32f405.ld")]);
     compiler.args([file(&format!("examples/{example}.c")), file("examples/board.c")]);
     compiler.arg(folder.join("release/libtandem_c.a")).arg(file("cmsis.ld"));
@@ -161,10 +227,11 @@ mod tests {
         let print =
             |cost: u32| (0..10).map(|n| format!("  operation {n} median {cost} n 4\n")).collect();
         let output: String = print(23);
-        assert!(check_costs(&output, &page).is_ok());
+        assert!(check_costs(&output, &page, 10).is_ok());
         let output: String = print(24);
-        assert!(check_costs(&output, &page).unwrap_err().to_string().contains("operation 0: 24"));
-        assert!(check_costs(&output, "").is_err(), "a page without a table");
-        assert!(check_costs("", &page).is_err(), "a benchmark without rows");
+        let refused = check_costs(&output, &page, 10).unwrap_err().to_string();
+        assert!(refused.contains("operation 0: 24"));
+        assert!(check_costs(&output, "", 10).is_err(), "a page without a table");
+        assert!(check_costs("", &page, 10).is_err(), "a benchmark without rows");
     }
 }
