@@ -18,6 +18,7 @@ mod capture_bad;
 mod capture_fuzz;
 mod compare;
 mod corpus;
+mod first_words;
 mod fuzz;
 mod hostile_text;
 mod outputs;
