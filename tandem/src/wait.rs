@@ -206,14 +206,19 @@ impl Waiter {
     /// Moves the waiter of a thread to the position of its level, if that has changed. At most 32
     /// steps.
     pub(crate) fn move_to_level_of_task(&self, m: Masked) {
+        // A thread's waiter is never marked; a process's may be.
+        let is_marked = cfg!(feature = "processes") && self.is_foreign(m);
+        let own = if is_marked { self.level(m) } else { self.level.get(m) };
         let level = self.task(m).level.get(m);
-        if let (true, Some(queue)) =
-            (self.is_waiting(m) && self.level.get(m) != level, self.queue.get(m))
-        {
+        if let (true, Some(queue)) = (self.is_waiting(m) && own != level, self.queue.get(m)) {
             // SAFETY: as in `leave`.
             let queue = unsafe { queue.as_ref() };
             queue.remove(m, self);
-            queue.insert(m, self);
+            if is_marked {
+                queue.insert_marked(m, self, level);
+            } else {
+                queue.insert(m, self);
+            }
         }
     }
 }
@@ -271,7 +276,13 @@ impl WaitQueue {
     /// Inserts a waiter with a foreign waker, at the level of the task whose poll has passed that.
     #[cold]
     fn insert_foreign(&self, m: Masked, waiter: &Waiter) {
-        let level = KERNEL.current_or_idle(m).level.get(m);
+        self.insert_marked(m, waiter, KERNEL.current_or_idle(m).level.get(m));
+    }
+
+    /// Inserts a waiter that the assembly leaves to Rust: with a foreign waker, or of a process whose
+    /// wait has a time limit.
+    #[cold]
+    pub(crate) fn insert_marked(&self, m: Masked, waiter: &Waiter, level: Level) {
         if self.is_empty(m) {
             self.insert_first(m, waiter, level);
         } else {

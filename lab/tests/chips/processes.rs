@@ -43,7 +43,7 @@ fn program(words: &[&str]) -> Answer {
 fn the_kernel_keeps_its_promises() {
     let told = program(&["check", "all"]);
     told.exits(0);
-    const SCENES: [&str; 28] = [
+    const SCENES: [&str; 30] = [
         "faults",
         "registers",
         "memory",
@@ -71,6 +71,8 @@ fn the_kernel_keeps_its_promises() {
         "successor",
         "lowered",
         "lines",
+        "rights",
+        "waiting",
         "quota",
     ];
     let shown: Vec<&str> = told.stdout.lines().collect();
@@ -120,7 +122,7 @@ const PATHS: [(&str, u64); 13] = [
     ("yield to another process", 82),
     ("give to a higher process", 100),
     ("call and answer", 186),
-    ("spawn, run, end and reap", 1421),
+    ("spawn, run, end and reap", 1405),
     ("turn of a coroutine", 30),
     ("batched turn of 100", 19),
     ("batched writes of satp", 520),

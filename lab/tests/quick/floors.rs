@@ -209,7 +209,7 @@ const PROCESSES: House = House {
         &["main"],
         &["bench", "check", "offers"],
         &["coroutines", "tasks", "transport"],
-        &["fuzz", "kernel", "lines", "marks", "races"],
+        &["fuzz", "kernel", "limits", "lines", "marks", "races"],
         &["machine", "output", "scene"],
     ],
 };

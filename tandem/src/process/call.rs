@@ -9,11 +9,12 @@ use super::{
     coroutines,
     entry::{Caller, Frame},
     line,
-    object::{self, Kind},
-    process::{self, Cause, FIRST, HANDED, Plan, Process, this},
+    object::{self, Kind, Unserved},
+    process::{self, Cause, FIRST, HANDED, Kin, Plan, Process, this},
 };
 use crate::{
     arch::{self, Mask},
+    kernel,
     paths::tasks,
     records::{KERNEL, Priority, TIMERS, Task, Timer},
     shared::Masked,
@@ -29,6 +30,8 @@ const INVALID: usize = -2_isize as usize;
 const FULL: usize = -3_isize as usize;
 /// The other side has ended.
 pub(super) const DEAD: usize = -4_isize as usize;
+/// The time limit has come.
+const LATE: usize = -6_isize as usize;
 /// No such call.
 const UNKNOWN: usize = -5_isize as usize;
 
@@ -128,6 +131,15 @@ calls! {
     22 => ring,
     23 => bind,
     24 => device,
+    25 => hand,
+    26 => take_until,
+    27 => send_until,
+    28 => receive_until,
+    29 => call_until,
+    30 => reply_and_receive_until,
+    31 => lock_until,
+    32 => reap_until,
+    33 => listen_until,
 }
 
 /// The calls of a process with coroutines: each learns first what the process has published.
@@ -214,27 +226,144 @@ fn sleep(_: Caller, [due, ..]: Arguments) -> Answer {
     Answer::new(0)
 }
 
+/// Makes the call `begin` with a time limit: where it waits, until `due` at the latest. The process
+/// waits as a thread, so that nothing resumes it at its frame: see [`object`].
+///
+/// `begin` returns as the call without a limit does: the result, and the task to switch to if the caller
+/// waits, or has made a more urgent process ready.
+fn until(
+    caller: Caller,
+    due: usize,
+    begin: impl FnOnce(Masked, &'static Process) -> Answer,
+) -> Answer {
+    let (m, me) = (entered(), caller.process());
+    let due = (due as u64).min(LATEST);
+    let result = open(m, || {
+        let (mask, m) = Mask::set();
+        let timer = Timer::new(me.task());
+        let m = TIMERS.set(m, mask, &timer, due);
+        me.set_timed(m, true);
+        let Answer { result, next } = begin(m, me);
+        let Some(next) = next else {
+            return finish(m, me, &timer, result);
+        };
+        if me.still_waits(m) && (!timer.is_set(m) || me.is_doomed(m)) {
+            // Late already, or ended while interrupts were on: back into the ready set.
+            me.give_up(m);
+            kernel::wake(m, me.task());
+            caller.set(Frame::A0, LATE);
+            kernel::reschedule(m, mask);
+        } else {
+            kernel::switch(m, me.task(), next);
+        }
+        while me.still_waits(m) && timer.is_set(m) && !me.is_doomed(m) {
+            tasks::block(m, me.task());
+        }
+        if me.still_waits(m) {
+            me.give_up(m);
+            caller.set(Frame::A0, LATE);
+        }
+        finish(m, me, &timer, me.result(m, Frame::A0))
+    });
+    Answer::new(result)
+}
+
+/// Ends a call with a time limit. Interrupts are on afterwards.
+fn finish(m: Masked, me: &Process, timer: &Timer, result: usize) -> usize {
+    timer.cancel(m);
+    me.set_timed(m, false);
+    arch::unmask(m);
+    result
+}
+
+fn take_until(caller: Caller, [handle, .., due]: Arguments) -> Answer {
+    until(caller, due, |_, _| take(caller, [handle, 0, 0, 0, 0, 0]))
+}
+
+fn send_until(caller: Caller, [handle, word, .., due]: Arguments) -> Answer {
+    until(caller, due, |_, _| send(caller, [handle, word, 0, 0, 0, 0]))
+}
+
+fn receive_until(caller: Caller, [handle, .., due]: Arguments) -> Answer {
+    until(caller, due, |_, _| receive(caller, [handle, 0, 0, 0, 0, 0]))
+}
+
+fn call_until(caller: Caller, [handle, a, b, c, d, due]: Arguments) -> Answer {
+    until(caller, due, |_, _| call(caller, [handle, a, b, c, d, 0]))
+}
+
+fn reply_and_receive_until(caller: Caller, [handle, a, b, c, d, due]: Arguments) -> Answer {
+    until(caller, due, |_, _| reply_and_receive(caller, [handle, a, b, c, d, 0]))
+}
+
+fn lock_until(caller: Caller, [handle, .., due]: Arguments) -> Answer {
+    until(caller, due, |_, _| lock(caller, [handle, 0, 0, 0, 0, 0]))
+}
+
+fn listen_until(caller: Caller, [.., due]: Arguments) -> Answer {
+    until(caller, due, |_, _| listen(caller, [0; 6]))
+}
+
 /// In the word with the priority: the process founds a family.
 const APART: usize = 1 << 8;
+/// In the word with the priority: the place of an endpoint that the process gets.
+const SERVES: u32 = 32;
+
+fn is_priority(number: usize) -> bool {
+    number <= usize::from(Priority::HIGHEST.value())
+}
 
 /// `a0` is the entry, `a1` and `a2` are the address and the length of bytes for the new process's
-/// stack, `a3` is the priority and [`APART`], `a4` and `a5` are the name.
-fn spawn(caller: Caller, [entry, address, length, order, first, second]: Arguments) -> Answer {
+/// stack, `a3` is the priority, and [`APART`] or an endpoint at [`SERVES`], `a4` and `a5` are the name.
+fn spawn(caller: Caller, arguments: Arguments) -> Answer {
+    let [_, _, length, order, ..] = arguments;
     let priority = order & !APART;
-    if priority > usize::from(Priority::HIGHEST.value()) || length > HANDED {
+    if !is_priority(priority) || length > HANDED {
+        return spawn_server(caller, arguments);
+    }
+    let kin = if order & APART == 0 { Kin::Same } else { Kin::Apart };
+    Answer::new(spawn_as(entered(), caller.process(), priority, kin, arguments))
+}
+
+/// Does the work of [`spawn`] for a word that has more than a priority and [`APART`].
+#[cold]
+#[inline(never)]
+fn spawn_server(caller: Caller, arguments: Arguments) -> Answer {
+    let [_, _, length, order, ..] = arguments;
+    let (endpoint, priority) = (order >> SERVES, order & ((1 << SERVES) - 1));
+    if endpoint == 0 || !is_priority(priority) || length > HANDED {
         return Answer::new(INVALID);
     }
     let (m, me) = (entered(), caller.process());
+    let Some(object) = named(m, me, endpoint, Kind::Endpoint) else {
+        return Answer::new(NO_OBJECT);
+    };
+    if !object.may_hand(m, me) {
+        return Answer::new(INVALID);
+    }
+    let result = spawn_as(m, me, priority, Kin::Serves(object), arguments);
+    // The caller may have lost what it inherited through the endpoint.
+    Answer::after(caller, result, more_urgent(m, me))
+}
+
+/// Starts a process. Returns its handle, or why not.
+#[inline(always)]
+fn spawn_as(
+    m: Masked,
+    me: &'static Process,
+    priority: usize,
+    kin: Kin,
+    [entry, address, length, _, first, second]: Arguments,
+) -> usize {
     let plan = Plan {
         entry,
         argument: address,
         priority: Priority::new(priority as u8),
         name: [first, second],
-        apart: order & APART != 0,
+        kin,
     };
     if length == 0 {
-        let handle = open(m, || process::spawn(me, &plan, &[]));
-        return Answer::new(handle.unwrap_or(FULL));
+        return open(m, || process::spawn(me, &plan, &[])).unwrap_or(FULL);
     }
     let space = me.space(m);
     let handle = open(m, || {
@@ -252,7 +381,7 @@ fn spawn(caller: Caller, [entry, address, length, order, first, second]: Argumen
             .then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })?;
         Some(process::spawn(me, &plan, handed))
     });
-    Answer::new(handle.map_or(INVALID, |handle| handle.unwrap_or(FULL)))
+    handle.map_or(INVALID, |handle| handle.unwrap_or(FULL))
 }
 
 fn end(caller: Caller, [status, ..]: Arguments) -> Answer {
@@ -261,11 +390,36 @@ fn end(caller: Caller, [status, ..]: Arguments) -> Answer {
 }
 
 fn reap(caller: Caller, _: Arguments) -> Answer {
-    let Some((handle, status)) = process::reap(entered(), caller.process()) else {
+    let m = entered();
+    if !process::has_children(m, caller.process()) {
         return Answer::new(NO_OBJECT);
-    };
+    }
+    reaped(caller, process::reap(m, caller.process(), |_| true), NO_OBJECT)
+}
+
+/// The answer of a call that reaps; `other` if no child has ended.
+fn reaped(caller: Caller, child: Option<(usize, usize)>, other: usize) -> Answer {
+    let Some((handle, status)) = child else { return Answer::new(other) };
     caller.set(Frame::A1, status);
     Answer::new(handle)
+}
+
+fn reap_until(caller: Caller, [.., due]: Arguments) -> Answer {
+    let (m, me) = (entered(), caller.process());
+    if !process::has_children(m, me) {
+        return Answer::new(NO_OBJECT);
+    }
+    let due = (due as u64).min(LATEST);
+    let child = open(m, || {
+        let (mask, m) = Mask::set();
+        let timer = Timer::new(me.task());
+        let m = TIMERS.set(m, mask, &timer, due);
+        let child = process::reap(m, me, |m| timer.is_set(m));
+        timer.cancel(m);
+        arch::unmask(m);
+        child
+    });
+    reaped(caller, child, LATE)
 }
 
 fn kill(caller: Caller, [handle, ..]: Arguments) -> Answer {
@@ -286,8 +440,7 @@ fn create(caller: Caller, [kind, count, ..]: Arguments) -> Answer {
     if !process::admit_object(m, me) {
         return Answer::new(FULL);
     }
-    let family = me.family(m);
-    let Some(handle) = open(m, || object::create(family, kind, count)) else {
+    let Some(handle) = open(m, || object::create(me, kind, count)) else {
         process::dismiss_object(m, me);
         return Answer::new(FULL);
     };
@@ -312,8 +465,29 @@ fn receive(caller: Caller, [handle, ..]: Arguments) -> Answer {
 fn call(caller: Caller, [handle, a, b, c, d, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
-    let next = object.call(m, me, [a, b, c, d]);
-    Answer::after(caller, 0, next)
+    match object.call(m, me, [a, b, c, d]) {
+        Ok(next) => Answer::after(caller, 0, next),
+        Err(Unserved::Dead) => Answer::new(DEAD),
+        Err(Unserved::Itself) => Answer::new(INVALID),
+    }
+}
+
+/// `a0` is an endpoint, `a1` a process of the caller's family, which gets the right to receive.
+fn hand(caller: Caller, [handle, process, ..]: Arguments) -> Answer {
+    let (m, me) = (entered(), caller.process());
+    let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
+    let Some(other) = process::relative(m, me, process) else { return Answer::new(NO_OBJECT) };
+    if !object.may_hand(m, me) {
+        return Answer::new(INVALID);
+    }
+    object.hand(m, me, other);
+    Answer::after(caller, 0, more_urgent(m, me))
+}
+
+/// The task to switch to, if one is more urgent than the caller.
+fn more_urgent(m: Masked, me: &'static Process) -> Option<Task> {
+    let urgent = KERNEL.ready.most_urgent(m);
+    (!urgent.is(me.task())).then_some(urgent)
 }
 
 fn reply_and_receive(caller: Caller, [handle, a, b, c, d, ..]: Arguments) -> Answer {
@@ -321,7 +495,7 @@ fn reply_and_receive(caller: Caller, [handle, a, b, c, d, ..]: Arguments) -> Ans
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
     match object.reply_and_receive(m, me, handle, [a, b, c, d]) {
         Ok(next) => Answer::after(caller, 0, next),
-        Err(()) => Answer::new(DEAD),
+        Err(()) => Answer::new(INVALID),
     }
 }
 
@@ -409,8 +583,7 @@ fn bell(caller: Caller, [slot, priority, ..]: Arguments) -> Answer {
     if !process::admit_object(m, me) {
         return Answer::new(FULL);
     }
-    let family = me.family(m);
-    let Some(handle) = open(m, || object::create(family, Kind::Bell, 0)) else {
+    let Some(handle) = open(m, || object::create(me, Kind::Bell, 0)) else {
         process::dismiss_object(m, me);
         return Answer::new(FULL);
     };

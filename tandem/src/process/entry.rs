@@ -31,7 +31,7 @@
 //! - Floating-point and vector state is off in `sstatus` (FS and VS are 0, and nothing sets them),
 //!   so such an instruction traps, and no such register exists to leak.
 
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(events, feature = "time-slice")))]
 use super::fast::{count, direct, fast_paths, find, save};
 use super::{
     call, coroutines,
@@ -172,7 +172,7 @@ pub(super) fn continuations(asids: bool) -> Continuations {
 }
 
 /// Branches to the frequent cases of four calls.
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(events, feature = "time-slice")))]
 macro_rules! choose {
     () => {
         "li t0, {CALL}
@@ -186,7 +186,7 @@ macro_rules! choose {
     };
 }
 /// Builds that trace or slice time have none: each step has events of its own.
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+#[cfg(any(events, feature = "time-slice"))]
 macro_rules! choose {
     () => {
         "# {CALL} {REPLY} {TAKE} {COUNT_OF} {BITMAP} {SWITCHES} {prev} {bit} {OBJECT_SHIFT} {CALLS_OF} \
@@ -194,7 +194,7 @@ macro_rules! choose {
          {OBJECTS} {SEMAPHORE} {ENDPOINT} {HANDLE} {ENDPOINT_OF} {PROCESS}"
     };
 }
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+#[cfg(any(events, feature = "time-slice"))]
 macro_rules! fast_paths {
     () => {
         ""

@@ -44,11 +44,7 @@ mod call;
 mod coroutines;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod entry;
-#[cfg(all(
-    target_os = "none",
-    target_arch = "riscv64",
-    not(any(feature = "trace", feature = "time-slice"))
-))]
+#[cfg(all(target_os = "none", target_arch = "riscv64", not(any(events, feature = "time-slice"))))]
 mod fast;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod line;

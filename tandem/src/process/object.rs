@@ -1,5 +1,15 @@
 //! The objects that handles name: semaphores, channels, endpoints and mutexes.
 //!
+//! An endpoint has a creator and a server. The server alone receives. At first that is the creator, which
+//! can hand the endpoint to another process of its family, and so can the server. When the server
+//! ends, the endpoint is dead, its callers are refused, and later ones too, until the creator hands it
+//! over or receives itself.
+//!
+//! A process whose wait has a time limit waits as a thread, in the middle of its call, and not at the
+//! frame to which [`fast`](super::fast) returns. So the assembly must not find it: its waiter is
+//! [marked](crate::records::FOREIGN), as a server it is in `timed` in place of `idle`, and as a caller in
+//! `served` in place of `direct`.
+//!
 //! A mutex is like an endpoint whose server is its holder, and whose callers are those that wait:
 //! so priorities are inherited in both by the same code.
 //!
@@ -34,6 +44,14 @@ const LARGE_OBJECTS: usize = 512;
 const _: () = assert!(LARGE_OBJECTS / 2 >= (FAMILIES - 1) * MEMBERS_OBJECTS as usize);
 /// The words that a channel holds.
 const CAPACITY: u32 = 64;
+
+/// The reason why the call of an endpoint is refused.
+pub(super) enum Unserved {
+    /// The server has ended.
+    Dead,
+    /// The caller is the server, and would wait for itself.
+    Itself,
+}
 
 /// The kind of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,11 +106,15 @@ pub(super) struct Large {
     ring: [Shared<u32>; CAPACITY as usize],
     /// The place of the first word.
     first: Shared<u32>,
-    /// The process that receives the calls of an endpoint, from its first receive on; the holder
-    /// of a mutex.
+    /// The process that alone may receive the calls of an endpoint; the holder of a mutex; the owner of
+    /// a bell.
     pub(super) server: Shared<Option<&'static Process>>,
+    /// The creator of an endpoint.
+    creator: Shared<Option<&'static Process>>,
     /// The server, while it waits for a call.
     pub(super) idle: Shared<Option<&'static Process>>,
+    /// The server, while it waits for a call with a time limit.
+    timed: Shared<Option<&'static Process>>,
     /// The process whose call is being served, in general.
     served: Shared<Option<&'static Process>>,
     /// The process whose call is being served, if no other waits, and the server has its own
@@ -122,9 +144,10 @@ pub(super) static NO_ENDPOINT: Large = Large::new();
 /// The place after the last that was given out, where the search for a free one begins.
 static NEXT: Shared<usize> = Shared::new(0);
 
-/// Makes an object for a family. `None` without a free place. Interrupts are on: a step with them
-/// masked for each place that is used.
-pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
+/// Makes an object for the family of `creator`, a process that calls the kernel. `None` without a free
+/// place. Interrupts are on: a step with them masked for each place that is used.
+pub(super) fn create(creator: &'static Process, kind: Kind, count: u32) -> Option<Handle> {
+    let family = masked(|m| creator.family(m));
     let large = if kind == Kind::Semaphore { None } else { Some(claim_large()?) };
     let tag = kind.tag(family);
     for _ in 0..OBJECTS {
@@ -139,6 +162,11 @@ pub(super) fn create(family: Family, kind: Kind, count: u32) -> Option<Handle> {
                 object.large.set(m, large);
                 if let Some(large) = large {
                     large.callers.set(m, Some(&object.waiters));
+                    if kind == Kind::Endpoint {
+                        large.creator.set(m, Some(creator));
+                        large.server.set(m, Some(creator));
+                        creator.roles.set(m, creator.roles.get(m) + 2);
+                    }
                 }
                 object.place.occupy(at, family)
             })
@@ -160,6 +188,8 @@ fn claim_large() -> Option<&'static Large> {
             if is_free {
                 large.used.set(m, true);
                 large.first.set(m, 0);
+                large.server.set(m, None);
+                large.creator.set(m, None);
             }
             is_free
         })
@@ -176,6 +206,25 @@ pub(super) fn silence(owner: &Process) {
             }
         });
     }
+}
+
+/// Ends the roles of a process that ends, as the server and as the creator of endpoints: calls of those
+/// that it served fail with `reason`, until the creator hands them over. Interrupts are on: a step for
+/// each place, and one for each caller.
+pub(super) fn renounce(me: &Process, reason: usize) {
+    for large in &LARGE {
+        let is =
+            |role: &Shared<Option<&'static Process>>, m| role.get(m).is_some_and(|it| it.is(me));
+        if masked(|m| {
+            if is(&large.creator, m) {
+                large.creator.set(m, None);
+            }
+            is(&large.server, m)
+        }) {
+            large.close(reason);
+        }
+    }
+    masked(|m| me.roles.set(m, 0));
 }
 
 /// The object of that kind that `word` names for a process of `family`.
@@ -218,7 +267,10 @@ fn wake(m: Masked, process: &'static Process) -> Option<Task> {
 #[inline(always)]
 fn serve(m: Masked, queue: &WaitQueue) -> Option<&'static Process> {
     let first = queue.first(m)?;
-    queue.serve(m, first).map(Process::from_task)
+    let task = first.task(m);
+    // The result is `None` for a marked waiter.
+    let _ = queue.serve(m, first);
+    Some(Process::from_task(task))
 }
 
 impl Object {
@@ -305,23 +357,54 @@ impl Object {
 
     /// Calls the server of an endpoint with `message`; `me` waits for the answer in its frame.
     /// While the server works for it, it has at least the priority of `me`. In `fast` for a server
-    /// that waits and is at least as urgent.
+    /// that waits and is at least as urgent. `Err` if the server has ended, or is the caller, which
+    /// would wait for itself.
     pub(super) fn call(
         &'static self,
         m: Masked,
         me: &'static Process,
         message: Message,
-    ) -> Option<Task> {
+    ) -> Result<Option<Task>, Unserved> {
         let large = self.large(m);
+        let server = large.server.get(m).ok_or(Unserved::Dead)?;
+        if server.is(me) {
+            return Err(Unserved::Itself);
+        }
         me.calls.set(m, Some(large));
-        if let Some(server) = large.idle.get(m) {
+        if let Some(server) = large.idle.get(m).or(large.timed.get(m)) {
             large.accept(m, server, me, message);
             KERNEL.ready.insert(m, server.task());
-            return leave(m, me);
+            return Ok(leave(m, me));
         }
         large.complicate(m);
         me.keep_message(m, message);
-        Some(self.wait_for(m, me, large.server.get(m)))
+        Ok(Some(self.wait_for(m, me, Some(server))))
+    }
+
+    /// Returns whether `me` may hand over the right to receive on an endpoint: it is the server and has
+    /// answered all calls that it has received, or the creator and the server has ended.
+    pub(super) fn may_hand(&self, m: Masked, me: &Process) -> bool {
+        let large = self.large(m);
+        match large.server.get(m) {
+            Some(server) => server.is(me) && !large.is_serving(m),
+            None => large.creator.get(m).is_some_and(|creator| creator.is(me)),
+        }
+    }
+
+    /// Hands the right to receive on an endpoint from `me`, which runs and [may](Self::may_hand) do so,
+    /// to `other`, a living process of the same family.
+    pub(super) fn hand(&self, m: Masked, me: &'static Process, other: &'static Process) {
+        debug_assert!(self.may_hand(m, me));
+        let large = self.large(m);
+        if large.server.get(m).is_some() {
+            me.roles.set(m, me.roles.get(m) - 1);
+        }
+        if me.serves.get(m).is_some_and(|served| core::ptr::eq(served, large)) {
+            me.serve_none(m);
+            me.settle(m);
+        }
+        large.server.set(m, Some(other));
+        other.roles.set(m, other.roles.get(m) + 1);
     }
 
     /// Has `me` wait for `other`, which inherits its priority. Returns the task to switch to.
@@ -383,8 +466,9 @@ impl Object {
     }
 
     /// Answers the call that `me` serves with `message`, if there is one, and receives or waits for
-    /// the next. `Err` if the endpoint has another server. In `fast` for a server that has its own
-    /// priority, and for which nobody else waits. `handle` is the endpoint's.
+    /// the next. `Err` unless `me` is the server, or the creator and the server has ended, and it
+    /// serves nothing else. In `fast` for a server that has its own priority, and for which nobody else
+    /// waits. `handle` is the endpoint's.
     pub(super) fn reply_and_receive(
         &'static self,
         m: Masked,
@@ -393,17 +477,16 @@ impl Object {
         message: Message,
     ) -> Result<Option<Task>, ()> {
         let large = self.large(m);
-        match large.server.get(m) {
-            Some(server) if server.is(me) => {}
-            None => {
-                // A process serves one endpoint, so that its end is known to that.
-                if me.serves.get(m).is_some() {
-                    return Err(());
-                }
-                large.server.set(m, Some(me));
-                me.serve(m, handle, large);
+        if !me.serves.get(m).is_some_and(|served| core::ptr::eq(served, large)) {
+            // A process serves one endpoint, so that it inherits priorities from one.
+            if !self.may_hand(m, me) || me.serves.get(m).is_some() {
+                return Err(());
             }
-            Some(_) => return Err(()),
+            if large.server.get(m).is_none() {
+                large.server.set(m, Some(me));
+                me.roles.set(m, me.roles.get(m) + 1);
+            }
+            me.serve(m, handle, large);
         }
         if let Some(caller) = large.take_served(m) {
             caller.calls.set(m, None);
@@ -411,7 +494,8 @@ impl Object {
             KERNEL.ready.insert(m, caller.task());
         }
         let Some(caller) = serve(m, &self.waiters) else {
-            large.idle.set(m, Some(me));
+            let waits = if me.is_timed(m) { &large.timed } else { &large.idle };
+            waits.set(m, Some(me));
             let next = leave(m, me);
             if me.header.level.get(m) != me.header.base(m) {
                 me.settle(m);
@@ -432,7 +516,9 @@ impl Large {
             ring: [const { Shared::new(0) }; CAPACITY as usize],
             first: Shared::new(0),
             server: Shared::new(None),
+            creator: Shared::new(None),
             idle: Shared::new(None),
+            timed: Shared::new(None),
             served: Shared::new(None),
             direct: Shared::new(None),
             callers: Shared::new(None),
@@ -445,6 +531,24 @@ impl Large {
         let served = served.map_or(IDLE_LEVEL, |caller| caller.header.level.get(m));
         let waiting = self.callers.get(m).and_then(|callers| callers.top_level(m));
         served.min(waiting.unwrap_or(IDLE_LEVEL))
+    }
+
+    /// Returns whether a call has been received and not answered.
+    fn is_serving(&self, m: Masked) -> bool {
+        self.served.get(m).or(self.direct.get(m)).is_some()
+    }
+
+    /// Notes that the server does not wait for a call.
+    #[inline(always)]
+    pub(super) fn no_longer_waits(&self, m: Masked) {
+        self.idle.set(m, None);
+        self.timed.set(m, None);
+    }
+
+    /// Returns whether `process` waits here, with a time limit, outside of the queue: for a call, or
+    /// for the answer to its own.
+    pub(super) fn has_timed(&self, m: Masked, process: &Process) -> bool {
+        [&self.timed, &self.served].iter().any(|role| role.get(m).is_some_and(|it| it.is(process)))
     }
 
     /// The process whose call is being served, which is no longer noted then.
@@ -472,11 +576,12 @@ impl Large {
         caller: &'static Process,
         message: Message,
     ) {
-        self.idle.set(m, None);
+        self.no_longer_waits(m);
         self.served.set(m, Some(caller));
         server.hand_message(m, message);
         server.settle(m);
-        let is_plain = server.header.level.get(m) == server.header.base(m)
+        let is_plain = !caller.is_timed(m)
+            && server.header.level.get(m) == server.header.base(m)
             && self.callers.get(m).is_some_and(|callers| callers.is_empty(m));
         if is_plain {
             self.served.set(m, None);
@@ -502,7 +607,7 @@ impl Large {
     pub(super) fn close(&self, reason: usize) {
         let (mask, m) = Mask::set();
         self.server.set(m, None);
-        self.idle.set(m, None);
+        self.no_longer_waits(m);
         let served = self.take_served(m);
         Self::refuse(m, served, reason);
         kernel::reschedule(m, mask);

@@ -21,7 +21,7 @@ use super::{
     call, coroutines,
     entry::{Continuations, Frame, continuations},
     handle::{Family, Place, index},
-    object::{Kind, Large, NO_ENDPOINT, TABLE, free_all},
+    object::{Kind, Large, NO_ENDPOINT, Object, TABLE, free_all, renounce},
     space::{self, Space},
     table::PAGE,
 };
@@ -96,6 +96,10 @@ pub(super) struct Process {
     pub(super) page: Shared<usize>,
     /// The process waits for a bell.
     pub(super) listens: Shared<bool>,
+    /// The call that the process makes has a time limit.
+    timed: Shared<bool>,
+    /// The endpoints that the process has created, and those on which it may receive.
+    pub(super) roles: Shared<u32>,
 }
 
 // SAFETY: cells are accessed with interrupts masked, on one core; so is the waiter.
@@ -235,6 +239,8 @@ impl Process {
             serves: Shared::new(None),
             page: Shared::new(0),
             listens: Shared::new(false),
+            timed: Shared::new(false),
+            roles: Shared::new(0),
         }
     }
 
@@ -341,13 +347,56 @@ impl Process {
         }
     }
 
+    /// Ends the process's service, which runs: calls of the endpoint take the long way.
+    pub(super) fn serve_none(&self, m: Masked) {
+        self.serves.set(m, None);
+        let frame = self.frame(m);
+        // SAFETY: as for `result`: the process is in a call.
+        unsafe {
+            (&raw mut (*frame).handle).write(usize::MAX);
+            (&raw mut (*frame).endpoint).write(&NO_ENDPOINT);
+        }
+    }
+
+    /// Returns whether the call that the process makes has a time limit.
+    #[inline(always)]
+    pub(super) fn is_timed(&self, m: Masked) -> bool {
+        self.timed.get(m)
+    }
+
+    /// Notes whether the call that the process makes has a time limit. Its waiter is in no queue.
+    pub(super) fn set_timed(&self, m: Masked, timed: bool) {
+        self.timed.set(m, timed);
+        // SAFETY: a process that runs is in no queue, so nothing refers to its waiter.
+        Waiter::in_place(unsafe { &mut *self.waiter.get() }, self.task());
+    }
+
+    /// Returns whether a process whose call has a time limit still waits.
+    pub(super) fn still_waits(&self, m: Masked) -> bool {
+        let has =
+            |large: Option<&'static Large>| large.is_some_and(|large| large.has_timed(m, self));
+        self.listens.get(m)
+            || self.waiter(m).is_waiting(m)
+            || has(self.calls.get(m))
+            || has(self.serves.get(m))
+    }
+
+    fn waiter(&self, _: Masked) -> &Waiter {
+        // SAFETY: the waiter is zero or has been in a queue: `enter` alone makes it, in the record.
+        unsafe { (*self.waiter.get()).assume_init_ref() }
+    }
+
     /// Enters the process, which runs, into a queue.
     #[inline(always)]
     pub(super) fn enter(&'static self, m: Masked, queue: &WaitQueue) {
         // SAFETY: a process that runs is in no queue, so nothing refers to its waiter.
         let waiter = Waiter::in_place(unsafe { &mut *self.waiter.get() }, &self.header);
         self.header.waiter.set(m, Some(NonNull::from(waiter)));
-        queue.insert(m, waiter);
+        if self.is_timed(m) {
+            queue.insert_marked(m, waiter, self.header.level.get(m));
+        } else {
+            queue.insert(m, waiter);
+        }
     }
 
     /// Gives the process the level of the most urgent among itself and the callers of the endpoint
@@ -412,18 +461,22 @@ impl Process {
         if KERNEL.ready.contains(m, self.task()) {
             return;
         }
-        // SAFETY: the waiter is zero or has been in a queue: `enter` alone makes it, in the record.
-        unsafe { (*self.waiter.get()).assume_init_ref() }.leave(m);
+        self.give_up(m);
+        kernel::wake(m, self.task());
+    }
+
+    /// Ends the wait of a process without a result: it is served nowhere from here on.
+    pub(super) fn give_up(&self, m: Masked) {
+        self.waiter(m).leave(m);
         if let Some(large) = self.calls.get(m) {
             large.forget(m, self);
             self.calls.set(m, None);
         }
         // From here on a call of a server that is to end waits for that end.
         if let Some(large) = self.serves.get(m) {
-            large.idle.set(m, None);
+            large.no_longer_waits(m);
         }
         self.listens.set(m, false);
-        kernel::wake(m, self.task());
     }
 }
 
@@ -468,8 +521,18 @@ pub(super) struct Plan {
     pub(super) priority: Priority,
     /// The letters of the name, as a number in the order of the bytes.
     pub(super) name: [usize; 2],
-    /// The process founds a family.
-    pub(super) apart: bool,
+    pub(super) kin: Kin,
+}
+
+/// The relation of a process that begins to its parent.
+#[derive(Clone, Copy)]
+pub(super) enum Kin {
+    /// A member of its family.
+    Same,
+    /// The founder of another family.
+    Apart,
+    /// A member of its family that alone may receive on an endpoint of the parent's.
+    Serves(&'static Object),
 }
 
 /// Starts the first process, of the first family.
@@ -492,7 +555,7 @@ pub(super) fn start_first(entry: usize, request: &[u8]) {
         argument: space::ARENA,
         priority: Priority::new(1),
         name: [usize::from_le_bytes(*b"first\0\0\0"), 0],
-        apart: false,
+        kin: Kin::Same,
     };
     begin((process, true), &plan, &[], request.len());
 }
@@ -545,7 +608,7 @@ fn admitted(m: Masked, parent: &Process, plan: &Plan) -> Option<Family> {
     if parent.doomed.get(m) || plan.priority.level() < members.cap.get(m) {
         return None;
     }
-    match (plan.apart, family) {
+    match (matches!(plan.kin, Kin::Apart), family) {
         (true, 0) => found(m),
         (false, 0) => Some(family),
         (false, _) if members.processes.get(m) < MEMBERS => Some(family),
@@ -560,9 +623,14 @@ pub(super) fn spawn(parent: &'static Process, plan: &Plan, handed: &[u8]) -> Opt
         let family = admitted(m, parent, plan)?;
         let claimed @ (process, _) = claim(m)?;
         let members = &MEMBERS_OF[usize::from(family)];
-        if plan.apart {
-            members.cap.set(m, plan.priority.level());
-            members.founder.set(m, Some(process));
+        match plan.kin {
+            Kin::Same => {}
+            Kin::Apart => {
+                members.cap.set(m, plan.priority.level());
+                members.founder.set(m, Some(process));
+            }
+            // The caller of this function has asked before whether it may.
+            Kin::Serves(endpoint) => endpoint.hand(m, parent, process),
         }
         members.processes.set(m, members.processes.get(m) + 1);
         members.users.set(m, members.users.get(m) + 1);
@@ -675,13 +743,19 @@ fn write_constants(process: &'static Process, space: &Space, frame: *mut Frame) 
     }
 }
 
-/// Waits until a child has ended. Returns its handle and its status; `None` if there is no child,
-/// or the caller is to end. Masked before and after, not while it waits.
-pub(super) fn reap(m: Masked, me: &'static Process) -> Option<(usize, usize)> {
-    if me.children.get(m) == 0 {
-        return None;
-    }
-    while me.first_ended.get(m).is_none() && !me.is_doomed(m) {
+/// Returns whether the process has children that have not been reaped.
+pub(super) fn has_children(m: Masked, me: &Process) -> bool {
+    me.children.get(m) != 0
+}
+
+/// Waits until a child has ended, as long as `waits` holds. Returns its handle and its status; `None` if
+/// none has ended, or the caller is to end. Masked before and after, not while it waits.
+pub(super) fn reap(
+    m: Masked,
+    me: &'static Process,
+    waits: impl Fn(Masked) -> bool,
+) -> Option<(usize, usize)> {
+    while me.first_ended.get(m).is_none() && !me.is_doomed(m) && waits(m) {
         me.reaps.set(m, true);
         tasks::block(m, me.task());
     }
@@ -693,6 +767,16 @@ pub(super) fn reap(m: Masked, me: &'static Process) -> Option<(usize, usize)> {
     child.place.vacate();
     free(m, child);
     Some((handle, child.status.get(m)))
+}
+
+/// The living process of the caller's family that `word` names.
+pub(super) fn relative(m: Masked, me: &Process, word: usize) -> Option<&'static Process> {
+    RECORDS.get(index(word)).filter(|process| {
+        process.place.is_named(word, me.family(m))
+            && process.family(m) == me.family(m)
+            && process.header.life.get(m) != Life::Over
+            && !process.ends.get(m)
+    })
 }
 
 /// Ends a child of the caller. `false` if `word` names none that is alive.
@@ -739,7 +823,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     if page != 0 {
         coroutines::close(me);
     }
-    let (family, is_last_user, founded, is_parent) = masked(|m| {
+    let (family, is_last_user, founded, is_parent, has_roles) = masked(|m| {
         let family = me.family(m);
         let members = &MEMBERS_OF[usize::from(family)];
         let users = members.users.get(m) - 1;
@@ -749,8 +833,11 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
             members.founder.set(m, None);
         }
         me.ends.set(m, true);
-        (family, users == 0, founded, me.children.get(m) != 0)
+        (family, users == 0, founded, has_children(m, me), me.roles.get(m) != 0)
     });
+    if has_roles {
+        renounce(me, call::DEAD);
+    }
     if is_last_user {
         free_all(family);
     }

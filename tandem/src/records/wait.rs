@@ -30,7 +30,8 @@ pub(crate) struct Waiter {
     pub(crate) _pinned: PhantomPinned,
 }
 
-/// In the level of a waiter: it has a foreign waker.
+/// In the level of a waiter: it has a foreign waker, or is a process's whose wait has a time limit. The
+/// assembly leaves it to Rust.
 pub(crate) const FOREIGN: Level = 1 << 8;
 
 /// The `next` of a waiter with a foreign waker that is alone in its ring. No waiter's address.

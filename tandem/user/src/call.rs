@@ -22,6 +22,14 @@ const LOCK: usize = 16;
 const UNLOCK: usize = 17;
 const BIND: usize = 23;
 const DEVICE: usize = 24;
+const HAND: usize = 25;
+const TAKE_UNTIL: usize = 26;
+const SEND_UNTIL: usize = 27;
+const RECEIVE_UNTIL: usize = 28;
+const CALL_UNTIL: usize = 29;
+const REPLY_AND_RECEIVE_UNTIL: usize = 30;
+const LOCK_UNTIL: usize = 31;
+const REAP_UNTIL: usize = 32;
 
 /// The bytes that [`print`] passes to one call.
 const PRINTED: usize = 4096;
@@ -31,6 +39,9 @@ pub const HANDED: usize = 1024;
 
 /// In the priority's argument of the call: the process founds a family.
 const APART: usize = 1 << 8;
+
+/// The place of an endpoint in the priority's argument of the call: the process is its server.
+const SERVES: u32 = 32;
 
 /// The status of a process that its parent has ended, and of one that caused an exception.
 pub const KILLED: usize = 1 << 32;
@@ -49,6 +60,8 @@ pub enum Refused {
     Dead,
     /// The kernel has no such call.
     Unknown,
+    /// The time limit has come first.
+    TimedOut,
 }
 
 /// `ecall` with these operands of `asm!`. The kernel preserves `s0`, `s1`, `sp` and `tp`; all others
@@ -121,6 +134,22 @@ fn exchange(number: usize, endpoint: usize, message: Message) -> Result<Message,
     if result == 0 { Ok([a, b, c, d]) } else { Err(refused(result)) }
 }
 
+/// Calls the kernel with a handle, an argument and a time limit, by the kernel's clock.
+fn call_until(number: usize, handle: usize, argument: usize, due: u64) -> Result<usize, Refused> {
+    checked(call(number, [handle, argument, 0, 0, 0, due as usize])[0])
+}
+
+/// Exchanges a message like [`exchange`], until `due` at the latest.
+fn exchange_until(
+    number: usize,
+    endpoint: usize,
+    [a, b, c, d]: Message,
+    due: u64,
+) -> Result<Message, Refused> {
+    let [result, a, b, c, d, _] = call(number, [endpoint, a, b, c, d, due as usize]);
+    checked(result).map(|_| [a, b, c, d])
+}
+
 #[cold]
 fn refused(result: usize) -> Refused {
     checked(result).err().unwrap_or(Refused::Unknown)
@@ -133,6 +162,7 @@ pub(crate) fn checked(result: usize) -> Result<usize, Refused> {
         -3 => Err(Refused::Full),
         -4 => Err(Refused::Dead),
         -5 => Err(Refused::Unknown),
+        -6 => Err(Refused::TimedOut),
         _ => Ok(result),
     }
 }
@@ -188,6 +218,14 @@ impl Semaphore {
         call_one(TAKE, self.0);
     }
 
+    /// Takes one like [`take`](Self::take), until `due` at the latest, by the kernel's clock.
+    ///
+    /// # Errors
+    /// [`Refused::TimedOut`]; [`Refused::NoObject`]
+    pub fn take_until(self, due: u64) -> Result<(), Refused> {
+        call_until(TAKE_UNTIL, self.0, 0, due).map(drop)
+    }
+
     /// Has each rise of an interrupt's line give this semaphore, in place of an earlier one. For
     /// processes of the first family.
     ///
@@ -224,9 +262,30 @@ impl Channel {
     pub fn receive(self) -> u32 {
         call_one(RECEIVE, self.0) as u32
     }
+
+    /// Appends a word like [`send`](Self::send), until `due` at the latest, by the kernel's clock.
+    ///
+    /// # Errors
+    /// [`Refused::TimedOut`]: it has not been appended; [`Refused::NoObject`]
+    pub fn send_until(self, word: u32, due: u64) -> Result<(), Refused> {
+        call_until(SEND_UNTIL, self.0, word as usize, due).map(drop)
+    }
+
+    /// Removes the first word like [`receive`](Self::receive), until `due` at the latest, by the
+    /// kernel's clock.
+    ///
+    /// # Errors
+    /// [`Refused::TimedOut`]; [`Refused::NoObject`]
+    pub fn receive_until(self, due: u64) -> Result<u32, Refused> {
+        call_until(RECEIVE_UNTIL, self.0, 0, due).map(|word| word as u32)
+    }
 }
 
 /// A meeting place of callers and one server, of the caller's family.
+///
+/// The server alone receives. At first that is the process that has made the endpoint. The server can
+/// [hand](Self::hand) it to another process, or [spawn](spawn_server) one with it. When the server has
+/// ended, calls are refused, until the process that has made the endpoint hands it over or receives.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Endpoint(pub usize);
@@ -245,7 +304,8 @@ impl Endpoint {
     /// priority meanwhile, if that is more urgent than its own.
     ///
     /// # Errors
-    /// [`Refused::Dead`] if the server ends before it answers.
+    /// [`Refused::Dead`] if the server has ended, or ends before it answers; [`Refused::Invalid`] in the
+    /// server itself.
     #[inline(always)]
     pub fn call(self, message: Message) -> Result<Message, Refused> {
         exchange(CALL, self.0, message)
@@ -254,10 +314,40 @@ impl Endpoint {
     /// Answers the call that this process has received, if there is one, and waits for the next.
     ///
     /// # Errors
-    /// [`Refused::Dead`] if the endpoint has another server.
+    /// [`Refused::Invalid`] if the caller is not the server, serves another endpoint, or holds a mutex.
     #[inline(always)]
     pub fn reply_and_receive(self, answer: Message) -> Result<Message, Refused> {
         exchange(REPLY_AND_RECEIVE, self.0, answer)
+    }
+
+    /// Calls the server like [`call`](Self::call), and waits until `due` at the latest, by the kernel's
+    /// clock.
+    ///
+    /// # Errors
+    /// [`Refused::TimedOut`]: the server may have received the message, and its answer goes to nobody.
+    /// Others as [`call`](Self::call).
+    pub fn call_until(self, message: Message, due: u64) -> Result<Message, Refused> {
+        exchange_until(CALL_UNTIL, self.0, message, due)
+    }
+
+    /// Answers and receives like [`reply_and_receive`](Self::reply_and_receive), and waits until `due`
+    /// at the latest, by the kernel's clock.
+    ///
+    /// # Errors
+    /// [`Refused::TimedOut`]: the answer has been given. Others as
+    /// [`reply_and_receive`](Self::reply_and_receive).
+    pub fn reply_and_receive_until(self, answer: Message, due: u64) -> Result<Message, Refused> {
+        exchange_until(REPLY_AND_RECEIVE_UNTIL, self.0, answer, due)
+    }
+
+    /// Makes another process of the caller's family the server.
+    ///
+    /// # Errors
+    /// [`Refused::NoObject`] if the process has ended or is of another family; [`Refused::Invalid`]
+    /// unless the caller is the server and has answered all that it has received, or has made the
+    /// endpoint and the server has ended.
+    pub fn hand(self, server: Child) -> Result<(), Refused> {
+        checked(call(HAND, [self.0, server.0])[0]).map(drop)
     }
 }
 
@@ -283,6 +373,15 @@ impl Mutex {
     #[inline(always)]
     pub fn lock(self) -> Result<(), Refused> {
         checked(call_one(LOCK, self.0)).map(drop)
+    }
+
+    /// Locks the mutex like [`lock`](Self::lock), and waits until `due` at the latest, by the kernel's
+    /// clock.
+    ///
+    /// # Errors
+    /// [`Refused::TimedOut`]; others as [`lock`](Self::lock).
+    pub fn lock_until(self, due: u64) -> Result<(), Refused> {
+        call_until(LOCK_UNTIL, self.0, 0, due).map(drop)
     }
 
     /// Unlocks the mutex, and hands it to the most urgent process that waits.
@@ -344,6 +443,35 @@ pub unsafe fn spawn<F: FnOnce()>(
     family: Family,
     body: F,
 ) -> Result<Child, Refused> {
+    let order = usize::from(priority) | if family == Family::Apart { APART } else { 0 };
+    // SAFETY: this function's contract.
+    unsafe { start(order, name, body) }
+}
+
+/// Starts a process of the caller's family like [`spawn`], which is the server of `endpoint` from its
+/// first instruction on.
+///
+/// # Errors
+/// As [`spawn`], and as [`Endpoint::hand`].
+///
+/// # Safety
+/// As for [`spawn`].
+pub unsafe fn spawn_server<F: FnOnce()>(
+    priority: u8,
+    name: &str,
+    endpoint: Endpoint,
+    body: F,
+) -> Result<Child, Refused> {
+    // SAFETY: this function's contract.
+    unsafe { start(usize::from(priority) | endpoint.0 << SERVES, name, body) }
+}
+
+/// Starts a process; `order` is the call's word with the priority.
+///
+/// # Safety
+/// As for [`spawn`].
+#[inline(always)]
+unsafe fn start<F: FnOnce()>(order: usize, name: &str, body: F) -> Result<Child, Refused> {
     const { assert!(size_of::<F>() <= HANDED && align_of::<F>() <= 16) };
     let body = core::mem::ManuallyDrop::new(body);
     let mut bytes = [0; 16];
@@ -351,7 +479,6 @@ pub unsafe fn spawn<F: FnOnce()>(
     bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
     let [first, second] =
         [0, 8].map(|at| usize::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default()));
-    let order = usize::from(priority) | if family == Family::Apart { APART } else { 0 };
     let entry = run::<F> as *const () as usize;
     let address = (&raw const body).expose_provenance();
     checked(call(SPAWN, [entry, address, size_of_val(&body), order, first, second])[0]).map(Child)
@@ -381,6 +508,15 @@ impl Child {
 pub fn reap() -> Option<(Child, usize)> {
     let [child, status, ..] = call(REAP, []);
     checked(child).ok().map(|child| (Child(child), status))
+}
+
+/// Waits like [`reap`], until `due` at the latest, by the kernel's clock.
+///
+/// # Errors
+/// [`Refused::TimedOut`] if no child has ended by then; [`Refused::NoObject`] if there is none.
+pub fn reap_until(due: u64) -> Result<(Child, usize), Refused> {
+    let [child, status, ..] = call(REAP_UNTIL, [0, 0, 0, 0, 0, due as usize]);
+    checked(child).map(|child| (Child(child), status))
 }
 
 /// Ends the calling process.

@@ -39,6 +39,7 @@ const GIVE_WAY: usize = 19;
 const LISTEN: usize = 20;
 const BELL: usize = 21;
 const RING: usize = 22;
+const LISTEN_UNTIL: usize = 33;
 
 /// The address of the page, once it has been opened.
 const PAGE: usize = 0x4fe0_0000;
@@ -192,14 +193,35 @@ impl<'a> Set<'a> {
     /// # Panics
     /// If a coroutine calls it.
     pub fn run(&self, order: Order) {
+        self.run_while(order, |page| {
+            page.listen();
+            true
+        });
+    }
+
+    /// Runs the coroutines like [`run`](Self::run), as long as it need not wait for a bell beyond
+    /// `due`, by the kernel's clock. Returns whether all have come to their end; otherwise it may be
+    /// called again.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_until(&self, order: Order, due: u64) -> bool {
+        self.run_while(order, |page| page.listen_until(due))
+    }
+
+    /// Runs the coroutines until all have come to their end or `listen`, which waits for a bell,
+    /// returns `false`. Returns whether they have.
+    #[inline(always)]
+    fn run_while(&self, order: Order, listen: impl Fn(&Page) -> bool) -> bool {
         let page = page();
         assert!(!page.is_running.replace(true), "a set is run by its process, not by a coroutine");
         let mut context = Context::from_waker(Waker::noop());
-        while page.alive.get() > 0 {
+        let mut waits = true;
+        while waits && page.alive.get() > 0 {
             page.collect();
             page.inbox.fetch_and(!CHANGED, Relaxed);
             match page.bitmap.get() {
-                0 => page.listen(),
+                0 => waits = listen(page),
                 ready => {
                     let priority = 31 - ready.leading_zeros();
                     if page.publish(priority) {
@@ -210,6 +232,7 @@ impl<'a> Set<'a> {
         }
         page.current.set(None);
         page.is_running.set(false);
+        page.alive.get() == 0
     }
 }
 
@@ -255,6 +278,12 @@ impl Page {
     fn listen(&self) {
         self.urgent.store(0, Relaxed);
         call(LISTEN, []);
+    }
+
+    /// Waits for a bell until `due`. Returns whether one has been rung.
+    fn listen_until(&self, due: u64) -> bool {
+        self.urgent.store(0, Relaxed);
+        checked(call(LISTEN_UNTIL, [0, 0, 0, 0, 0, due as usize])[0]).is_ok()
     }
 
     /// Runs the coroutines of a priority, which are the most urgent, until another may be.

@@ -10,6 +10,7 @@ use tandem_user::{self as user, Endpoint, Family, Semaphore};
 use crate::{
     coroutines,
     marks::{ROUNDS, Shared, clear, show, show_shared},
+    scene::start_server,
 };
 
 /// Measures all paths; with `only` "calls", the paths of the kernel's calls, which are few enough
@@ -103,14 +104,15 @@ fn gives(shared: &'static Shared) {
 
 fn calls() {
     let Ok(endpoint) = Endpoint::new() else { return };
-    start(3, "server", move || {
+    let serve = move || {
         let mut message = endpoint.reply_and_receive([0; 4]);
         while let Ok([number, b, c, d]) = message
             && number > 0
         {
             message = endpoint.reply_and_receive([number + 1, b, c, d]);
         }
-    });
+    };
+    start_server(3, "server", endpoint, serve);
     let mut taken = [0; ROUNDS];
     for taken in &mut taken {
         let start = user::cycles();

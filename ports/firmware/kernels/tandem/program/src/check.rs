@@ -6,10 +6,10 @@ use core::{arch::asm, mem::MaybeUninit};
 use tandem_user::{self as user, Channel, Endpoint, FAULTED, Family, KILLED, Refused, Semaphore};
 
 use crate::{
-    coroutines, lines,
+    coroutines, limits, lines,
     output::line,
     races,
-    scene::{outcome, start},
+    scene::{outcome, start, start_server},
 };
 
 /// Runs the scene `only`, or all but `generations`.
@@ -42,10 +42,13 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("successor", races::successor),
         ("lowered", races::lowered),
         ("lines", lines::lines),
+        ("rights", limits::rights),
+        ("waiting", limits::waiting),
         ("quota", races::quota),
         (LONG, races::generations),
     ];
     let is_wanted = |name: &str| if only == "all" { name != LONG } else { name == only };
+    assert!(scenes.iter().any(|(name, _)| is_wanted(name)), "there is no scene {only}");
     for (name, scene) in scenes.iter().filter(|(name, _)| is_wanted(name)) {
         scene();
         line(format_args!("ok {name}"));
@@ -168,7 +171,7 @@ fn registers() {
     }
     // One that is more urgent leaves values, and waits for a unit; then it answers a call.
     let endpoint = Endpoint::new().expect("an endpoint");
-    start(3, Family::Same, "urgent", move || {
+    start_server(3, "urgent", endpoint, move || {
         let answer = |number: usize, handle: usize| {
             // SAFETY: as `raw`.
             unsafe {
@@ -347,13 +350,13 @@ fn servers() {
             message = endpoint.reply_and_receive(message).expect("a call");
         }
     };
-    let server = start(3, Family::Same, "server", serve);
+    let server = start_server(3, "server", endpoint, serve);
     assert_eq!(endpoint.call([1, 2, 3, 4]), Ok([2, 4, 6, 8]));
-    assert_eq!(endpoint.reply_and_receive([0; 4]), Err(Refused::Dead), "it has a server");
+    assert_eq!(endpoint.reply_and_receive([0; 4]), Err(Refused::Invalid), "it has a server");
     assert_eq!(endpoint.call([0, 0, 0, 0]), Err(Refused::Dead), "the server ends");
     assert_eq!(user::reap(), Some((server, 0)));
     // The server is less urgent than its callers, one of which is killed while it waits.
-    let server = start(0, Family::Same, "server", serve);
+    let server = start_server(0, "server", endpoint, serve);
     let caller = move || {
         assert_eq!(endpoint.call([5, 5, 5, 5]), Ok([10; 4]));
     };

@@ -100,7 +100,9 @@ fn expected(rounds: u64) -> u32 {
 
 /// Calls the kernel with arguments that are likely to be near something.
 fn hostile(seed: u64) {
-    const NUMBERS: u32 = 27;
+    /// The numbers of calls, and two for numbers that are too large.
+    const NUMBERS: u32 = 37;
+    const LIMITED: core::ops::RangeInclusive<usize> = 26..=33;
     const TAKE: usize = 3;
     const SLEEP: usize = 4;
     const SPAWN: usize = 5;
@@ -112,8 +114,8 @@ fn hostile(seed: u64) {
     let (mut last, mut has_page) = (0, false);
     for _ in 0..LIFE {
         let number = match random.below(NUMBERS) as usize {
-            25 => random.draw() as usize,
-            26 => usize::MAX - random.below(4) as usize,
+            35 => random.draw() as usize,
+            36 => usize::MAX - random.below(4) as usize,
             number => number,
         };
         let mut arguments = [0; 6];
@@ -131,6 +133,9 @@ fn hostile(seed: u64) {
         }
         if number == LISTEN && random.below(16) != 0 {
             continue; // as above, if the inbox is empty
+        }
+        if LIMITED.contains(&number) {
+            arguments[5] = user::cycles() as usize + random.below(4_000) as usize;
         }
         if has_page {
             scribble(&mut random);

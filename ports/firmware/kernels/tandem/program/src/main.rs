@@ -9,6 +9,7 @@ mod check;
 mod coroutines;
 mod fuzz;
 mod kernel;
+mod limits;
 mod lines;
 #[path = "../../src/machine.rs"]
 mod machine;

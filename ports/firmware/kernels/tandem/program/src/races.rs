@@ -6,7 +6,7 @@ use core::hint::black_box;
 use chronoscope_suite::random::Random;
 use tandem_user::{self as user, Channel, Endpoint, Family, KILLED, Mutex, Refused, Semaphore};
 
-use crate::scene::{outcome, start};
+use crate::scene::{outcome, start, start_server};
 
 /// Executes about `instructions` instructions.
 fn work(instructions: u64) {
@@ -153,14 +153,14 @@ unsafe fn hand(bytes: [usize; 120]) -> user::Child {
 pub fn inheritance() {
     let [front, back] = [(); 2].map(|()| Endpoint::new().expect("an endpoint"));
     let servers = [
-        start(0, Family::Same, "back", move || {
+        start_server(0, "back", back, move || {
             let mut message = back.reply_and_receive([0; 4]);
             while message.is_ok() {
                 work(100_000);
                 message = back.reply_and_receive([0; 4]);
             }
         }),
-        start(0, Family::Same, "front", move || {
+        start_server(0, "front", front, move || {
             let mut message = front.reply_and_receive([0; 4]);
             while message.is_ok() {
                 assert!(back.call([0; 4]).is_ok());
@@ -198,7 +198,7 @@ pub fn inheritance() {
 pub fn forgotten() {
     let endpoint = Endpoint::new().expect("an endpoint");
     let go = Semaphore::new(0).expect("a semaphore");
-    let server = start(0, Family::Same, "server", move || {
+    let server = start_server(0, "server", endpoint, move || {
         let mut message = endpoint.reply_and_receive([0; 4]);
         while message.is_ok() {
             go.take();
@@ -287,8 +287,9 @@ pub fn mutexes() {
     assert_eq!((mutex.lock(), mutex.unlock()), (Ok(()), Ok(())), "it is free");
 }
 
-/// Callers and servers of random priorities, some of which are ended at random moments: each call
-/// is answered with its own answer, or fails because a server has ended.
+/// Callers and servers of random priorities, some of which are ended at random moments, with and without
+/// time limits: each call is answered with its own answer, or fails because a server has ended or the
+/// time has come.
 pub fn storm() {
     for seed in 1..=60 {
         let mut random = Random::new(seed);
@@ -298,8 +299,12 @@ pub fn storm() {
         for (at, child) in children.iter_mut().enumerate() {
             let priority = random.below(4) as u8;
             let chance = random.draw();
-            *child = if at < 3 {
-                start(priority, Family::Same, "server", move || serve(endpoints, at % 2, chance))
+            *child = if at < 2 {
+                let body = move || serve(endpoints, at, chance);
+                start_server(priority, "server", endpoints[at], body)
+            } else if at == 2 {
+                // It has no right to receive, and ends.
+                start(priority, Family::Same, "server", move || serve(endpoints, 0, chance))
             } else {
                 start(priority, Family::Same, "caller", move || call(endpoints, gate, chance))
             };
@@ -324,11 +329,25 @@ pub fn storm() {
     }
 }
 
+/// A time limit that may come, in one of three cases.
+fn soon(random: &mut Random) -> Option<u64> {
+    (random.below(3) == 0).then(|| user::cycles() + u64::from(random.below(5_000)))
+}
+
 /// Answers `x` with `x + 1` and a word of its own; in part by calls of the other endpoint.
 fn serve(endpoints: [Endpoint; 2], own: usize, chance: u64) {
     let mut random = Random::new(chance);
     let mut answer = [0; 4];
-    while let Ok([x, depth, ..]) = endpoints[own].reply_and_receive(answer) {
+    loop {
+        let message = match soon(&mut random) {
+            Some(due) => endpoints[own].reply_and_receive_until(answer, due),
+            None => endpoints[own].reply_and_receive(answer),
+        };
+        let [x, depth, ..] = match message {
+            Ok(message) => message,
+            Err(Refused::TimedOut) => continue,
+            Err(_) => return,
+        };
         match random.below(4) {
             0 => work(u64::from(random.below(2_000))),
             1 => user::yield_now(),
@@ -347,9 +366,14 @@ fn call(endpoints: [Endpoint; 2], gate: Semaphore, chance: u64) {
     let mut random = Random::new(chance);
     for _ in 0..20 {
         let (x, at) = (random.below(1 << 30) as usize, random.below(2) as usize);
-        match endpoints[at].call([x, 0, 0, 0]) {
+        let answer = match soon(&mut random) {
+            Some(due) => endpoints[at].call_until([x, 0, 0, 0], due),
+            None => endpoints[at].call([x, 0, 0, 0]),
+        };
+        match answer {
             Ok(answer) if answer == [x + 1, x ^ 0x55, 0, at] => (),
             Ok(_) => user::end(1),
+            Err(Refused::TimedOut) => (),
             Err(Refused::Dead) => break,
             Err(_) => user::end(2),
         }
@@ -378,7 +402,7 @@ pub fn latency() {
         }
         user::end(longest as u32);
     });
-    let server = start(0, Family::Same, "server", move || {
+    let server = start_server(0, "server", endpoint, move || {
         let _ = endpoint.reply_and_receive([0; 4]);
         sleep_for_ever();
     });
@@ -456,12 +480,17 @@ pub fn unreaped() {
 }
 
 /// The caller that a server serves when it ends is refused, and never gets the answer or the place
-/// of a caller of the next server.
+/// of a caller of the next server: the process that has made the endpoint, which receives at every
+/// moment of the end.
 pub fn successor() {
+    assert_eq!(outcome(Family::Same, "supervisor", succeed), 0);
+}
+
+fn succeed() {
     let endpoint = Endpoint::new().expect("an endpoint");
     for moment in 0..400 {
         let due = user::cycles() + 30_000;
-        let first = start(1, Family::Same, "first", move || {
+        let first = start_server(1, "first", endpoint, move || {
             assert!(endpoint.reply_and_receive([0; 4]).is_ok(), "a call");
             user::sleep_until(due);
         });
@@ -469,24 +498,18 @@ pub fn successor() {
             user::end(u32::from(endpoint.call([0; 4]) == Err(Refused::Dead)));
         });
         user::sleep_until(due - 15_000);
-        let second = start(3, Family::Same, "second", move || {
-            user::sleep_until(due + 4 * moment);
-            while endpoint.reply_and_receive([7; 4]).is_ok() {}
-        });
         let behind = start(1, Family::Same, "behind", move || {
             let answer = endpoint.call([0; 4]);
             user::end(u32::from(answer == Ok([7; 4]) || answer == Err(Refused::Dead)));
         });
-        user::sleep_until(due + 20_000);
-        second.kill();
-        for _ in 0..4 {
+        user::sleep_until(due + 4 * moment);
+        let end = due + 20_000;
+        while endpoint.reply_and_receive_until([7; 4], end).is_ok() {}
+        user::sleep_until(end);
+        for _ in 0..3 {
             let (child, status) = user::reap().expect("a child has ended");
-            let holds = match child {
-                child if child == first => status == 0,
-                child if child == second => status == 0 || status == KILLED,
-                child => (child == served || child == behind) && status == 1,
-            };
-            assert!(holds, "moment {moment}: status {status}");
+            let expected = usize::from(child != first);
+            assert!([first, served, behind].contains(&child) && status == expected, "{moment}");
         }
     }
 }
@@ -494,7 +517,7 @@ pub fn successor() {
 /// A server that ends has its own priority again once it has refused its callers.
 pub fn lowered() {
     let endpoint = Endpoint::new().expect("an endpoint");
-    let server = start(0, Family::Same, "server", move || {
+    let server = start_server(0, "server", endpoint, move || {
         assert!(endpoint.reply_and_receive([0; 4]).is_ok(), "a call");
         sleep_for_ever();
     });

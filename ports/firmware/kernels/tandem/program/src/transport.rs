@@ -7,7 +7,10 @@
 //! A buffer belongs to one client. During a call it is the server's, which has it until it answers;
 //! all other time it is the client's. A server ends after its clients alone.
 
-use core::cell::UnsafeCell;
+use core::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use chronoscope_suite::{
     Refusal, Trial,
@@ -15,7 +18,7 @@ use chronoscope_suite::{
     experiments::transaction,
     kernel::{CallFailure, Transport},
 };
-use tandem_user::{Endpoint, Message, Refused};
+use tandem_user::{Endpoint, Message, Refused, Semaphore};
 
 use crate::kernel::{Process, Processes};
 
@@ -31,7 +34,7 @@ pub async fn transact(trial: &mut Trial<'_, Processes>) -> Result<(), Refusal> {
         return Err(Refusal::not_offered("processes of tandem have `transport=ipc` alone"));
     }
     if trial.request.word("fault") != "none" {
-        return Err(Refusal::not_offered("a call of tandem's waits for a server without a limit"));
+        return Err(Refusal::not_offered("this port calls servers without a limit"));
     }
     transaction::run_without_account::<Process, Ipc>(trial).await
 }
@@ -39,11 +42,25 @@ pub async fn transact(trial: &mut Trial<'_, Processes>) -> Result<(), Refusal> {
 pub struct Ipc;
 
 pub struct Services {
-    endpoints: &'static [Endpoint],
+    list: &'static [Service],
     clients: usize,
     buffers: &'static [Buffer],
     /// The length of all messages.
     length: usize,
+}
+
+/// A service: its server makes the endpoint, since only that process may receive on it then.
+struct Service {
+    endpoint: AtomicUsize,
+    /// A unit for each client, once the endpoint is there.
+    opened: Semaphore,
+}
+
+impl Service {
+    #[inline(always)]
+    fn endpoint(&self) -> Endpoint {
+        Endpoint(self.endpoint.load(Relaxed))
+    }
 }
 
 /// The memory that a client shares with the services.
@@ -71,9 +88,9 @@ pub struct Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        for endpoint in self.services.endpoints {
+        for service in self.services.list {
             // The last client's is answered by the end of the server.
-            let _ = endpoint.call([LEAVE, 0, 0, 0]);
+            let _ = service.endpoint().call([LEAVE, 0, 0, 0]);
         }
     }
 }
@@ -107,7 +124,10 @@ impl Transport for Ipc {
     ) -> Result<&'static Services, Refusal> {
         let shared = if largest > CARRIED { largest } else { 0 };
         arena.place(Services {
-            endpoints: arena.fill(services, |_| Endpoint::new().map_err(|_| Refusal::full()))?,
+            list: arena.fill(services, |_| {
+                let opened = Semaphore::new(0).map_err(|_| Refusal::full())?;
+                Ok(Service { endpoint: AtomicUsize::new(0), opened })
+            })?,
             clients,
             buffers: arena
                 .fill(clients, |_| Ok(Buffer(UnsafeCell::new(arena.lend(shared, |_| Ok(0))?))))?,
@@ -120,7 +140,11 @@ impl Transport for Ipc {
         service: usize,
         mut answer: impl FnMut(&mut [u8]) -> bool,
     ) -> Result<(), CallFailure> {
-        let endpoint = services.endpoints[service];
+        let Service { endpoint, opened } = &services.list[service];
+        // Without an endpoint, the clients' calls are refused.
+        endpoint.store(Endpoint::new().map_or(0, |own| own.0), Relaxed);
+        (0..services.clients).for_each(|_| opened.give());
+        let endpoint = Endpoint(endpoint.load(Relaxed));
         let mut left = 0;
         let mut message = endpoint.reply_and_receive([0; 4]).map_err(failure)?;
         loop {
@@ -150,6 +174,7 @@ impl Transport for Ipc {
     }
 
     fn connect(services: &'static Services, client: usize) -> Result<Client, CallFailure> {
+        services.list.iter().for_each(|service| service.opened.take());
         Ok(Client { services, number: client, answer: [0; CARRIED] })
     }
 
@@ -160,7 +185,7 @@ impl Transport for Ipc {
         bytes: &[u8],
     ) -> Result<&'a [u8], CallFailure> {
         let Client { services, number, answer } = client;
-        let endpoint = services.endpoints[service];
+        let endpoint = services.list[service].endpoint();
         if bytes.len() <= CARRIED {
             let [a, b, c] = pack(bytes);
             let [_, words @ ..]: Message = endpoint.call([*number, a, b, c]).map_err(failure)?;
@@ -179,6 +204,7 @@ impl Transport for Ipc {
 fn failure(refused: Refused) -> CallFailure {
     match refused {
         Refused::Dead => CallFailure::Dead,
+        Refused::TimedOut => CallFailure::TimedOut,
         Refused::NoObject | Refused::Invalid | Refused::Full | Refused::Unknown => {
             CallFailure::Refused
         }
