@@ -20,22 +20,31 @@ const CORTEX_M: [(&str, bool, bool, &str); 7] = [
 /// The features with which the frequent paths are not those in assembly, or not always.
 const IN_RUST: [&str; 4] = ["BASEPRI", "TRACE", "PROCESSOR_TIME", "TIME_SLICE"];
 
+/// The features with which every event is reported: to the program's tracer, or to the account of the
+/// processor's time.
+const REPORTING: [&str; 2] = ["TRACE", "PROCESSOR_TIME"];
+
 fn has_feature(name: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{name}")).is_some()
 }
 
 /// Sets `cfg(direct)` where the frequent paths are in assembly (on a Cortex-M with time slices, until
-/// a slice has been set), which reports no events. Sets `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`,
+/// a slice has been set), which reports no events. Sets `cfg(events)` where events are reported,
+/// `cfg(riscv)`, `cfg(thumb1)`, `cfg(fpu)`,
 /// `cfg(guard = "…")`, and with the features of these names `cfg(basepri)` and, on a Cortex-M4,
 /// `cfg(layout)`.
 fn describe_processor() {
     println!("cargo::rustc-check-cfg=cfg(basepri)");
     println!("cargo::rustc-check-cfg=cfg(direct)");
+    println!("cargo::rustc-check-cfg=cfg(events)");
     println!("cargo::rustc-check-cfg=cfg(layout)");
     println!("cargo::rustc-check-cfg=cfg(riscv)");
     println!("cargo::rustc-check-cfg=cfg(thumb1)");
     println!("cargo::rustc-check-cfg=cfg(fpu)");
     println!("cargo::rustc-check-cfg=cfg(guard, values(\"mpu\", \"limit\", \"software\"))");
+    if REPORTING.into_iter().any(has_feature) {
+        println!("cargo::rustc-cfg=events");
+    }
     let target = env::var("TARGET").expect("cargo sets it");
     let row = CORTEX_M.iter().find(|(name, ..)| target.starts_with(name));
     if let Some((name, thumb1, fpu, guard)) = row {

@@ -12,6 +12,7 @@
 
 use crate::{
     arch::masked,
+    clock::_tandem_shortest,
     event::Event,
     info::current,
     me::Me,
@@ -121,17 +122,23 @@ impl Callback {
     }
 
     /// Calls the function at `due`, in ticks of the board's clock, and every `period` ticks from
-    /// then on. A call that comes late does not move the later ones.
+    /// then on. A call that comes late does not move the later ones. If `due` is in the past by a
+    /// period or more, the calls before the latest are left out.
     ///
     /// Never waits. May be called anywhere, in the function too. Constant time.
     ///
     /// # Panics
-    /// If `period` is 0.
+    /// If `period` is less than [`Driver::SHORTEST`](crate::time::Driver::SHORTEST).
     #[track_caller]
     pub fn start_periodic(&'static self, due: u64, period: u64) {
-        if period == 0 {
-            panic!("task {}: a timer's period is at least one tick", current().name());
-        }
+        let least = _tandem_shortest();
+        assert!(
+            period >= least,
+            "task {}: a timer's period has at least {least} ticks of the clock",
+            current().name()
+        );
+        let late = now().saturating_sub(due);
+        let due = if late < period { due } else { due + late / period * period };
         self.request(Some(due), period);
     }
 

@@ -185,7 +185,7 @@ fn in_use() -> ! {
 /// raised and lowered, which has no effect. `None` in all other cases, with nothing changed.
 #[inline(always)]
 fn begin(m: Masked, bit: u32) -> Option<Use> {
-    if cfg!(any(feature = "trace", feature = "time-slice")) {
+    if cfg!(any(events, feature = "time-slice")) {
         return None;
     }
     let me = KERNEL.started(m)?;

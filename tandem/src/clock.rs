@@ -29,6 +29,11 @@ pub unsafe trait Driver {
     /// crate `embassy-time`.
     const HERTZ: u64;
 
+    /// The shortest time slice, and the shortest period of a [`Callback`](crate::Callback), in ticks:
+    /// at least 1. Shorter ones are refused, since their ends alone could take all of the
+    /// processor's time. By default a ten-thousandth of a second, or a tick if that is longer.
+    const SHORTEST: u64 = if Self::HERTZ > 10_000 { Self::HERTZ / 10_000 } else { 1 };
+
     /// Ticks since a fixed point in the past. Monotonic; never wraps. Called with interrupts
     /// masked, in tasks and handlers.
     ///
@@ -49,6 +54,17 @@ pub unsafe trait Driver {
         let _ = now;
         Self::arm(due);
     }
+
+    /// The clock of the account that the feature `processor-time` keeps: ticks since a fixed point in
+    /// the past. Monotonic; never wraps. By default [`now`](Self::now). Called at each switch, with
+    /// interrupts masked.
+    ///
+    /// A board whose clock advances by an interrupt, once a millisecond for example, needs another one
+    /// here, such as the processor's counter of cycles: all switches take place between two such
+    /// ticks, so that `now` shows no time between them.
+    fn processor_clock() -> u64 {
+        Self::now()
+    }
 }
 
 /// Installs a type that implements [`Driver`](crate::time::Driver) as the kernel's clock. Exactly
@@ -57,6 +73,11 @@ pub unsafe trait Driver {
 macro_rules! drive_time_with {
     ($driver:ty) => {
         const _: () = $crate::time::check_rate(<$driver as $crate::time::Driver>::HERTZ);
+        const _: () = assert!(<$driver as $crate::time::Driver>::SHORTEST > 0, "at least a tick");
+        #[unsafe(no_mangle)]
+        extern "Rust" fn _tandem_shortest() -> u64 {
+            <$driver as $crate::time::Driver>::SHORTEST
+        }
         #[unsafe(no_mangle)]
         extern "Rust" fn _tandem_now() -> u64 {
             <$driver as $crate::time::Driver>::now()
@@ -68,6 +89,10 @@ macro_rules! drive_time_with {
         #[unsafe(no_mangle)]
         extern "Rust" fn _tandem_arm_from(now: u64, due: u64) {
             <$driver as $crate::time::Driver>::arm_from(now, due)
+        }
+        #[unsafe(no_mangle)]
+        extern "Rust" fn _tandem_processor_clock() -> u64 {
+            <$driver as $crate::time::Driver>::processor_clock()
         }
     };
 }
@@ -90,9 +115,12 @@ pub const fn check_rate(hertz: u64) {
 // SAFETY: `drive_time_with!` defines these functions, with these signatures. A program without it
 // does not link.
 unsafe extern "Rust" {
+    pub(crate) safe fn _tandem_shortest() -> u64;
     pub(crate) safe fn _tandem_now() -> u64;
     pub(crate) safe fn _tandem_arm(due: u64);
     pub(crate) safe fn _tandem_arm_from(now: u64, due: u64);
+    #[cfg(feature = "processor-time")]
+    pub(crate) safe fn _tandem_processor_clock() -> u64;
 }
 
 /// The time, in ticks of the board's clock. May be called anywhere, with interrupts masked too.

@@ -13,7 +13,7 @@ use crate::{
     list::{List, Node},
     lock::settle,
     me::Me,
-    records::{Info, KERNEL, Life, Priority, StillAlive, Task},
+    records::{Info, KERNEL, Life, Priority, Rank, StillAlive, Task},
     shared::Masked,
     thread::Thread,
     time::TimedOut,
@@ -27,9 +27,20 @@ fn has_ended(m: Masked, task: &Task) -> u32 {
     u32::from(matches!(task.life.get(m), Life::Over | Life::Ending))
 }
 
-/// Serves the tasks that wait for the end of `ended`. A step for each task that waits for any end.
-fn report_end(m: Masked, ended: Task) {
-    JOINING.serve_all(m, |_, task| u32::from(task.is(ended)));
+/// Serves the tasks that wait for the end of `ended`, which runs. A step for each task that waits
+/// for any end, with interrupts restored to `mask` behind each.
+///
+/// The ending task has the highest priority from here to its burial: no task runs before its storage
+/// can be used again, and no other end walks the list meanwhile.
+fn report_end(m: Masked, mask: Mask, ended: Task) -> Masked {
+    if JOINING.is_empty(m) {
+        return m;
+    }
+    ended.floor.set(m, Rank::for_level(Priority::HIGHEST.level()));
+    settle(m, ended);
+    let m = JOINING.visit_in_windows(m, mask, has_ended);
+    ended.floor.set(m, Rank::NONE);
+    m
 }
 
 impl Info {
@@ -37,7 +48,7 @@ impl Info {
     /// if it has ended, or was never spawned.
     ///
     /// Constant time besides the wait. In a program that calls this, the end of a task takes a step
-    /// for each task that waits for an end, with interrupts masked.
+    /// for each task that waits for an end, with interrupts masked for one at a time.
     ///
     /// # Panics
     /// If the task is the caller, or if it must wait in a critical section.

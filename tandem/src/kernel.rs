@@ -10,7 +10,7 @@
 
 use crate::{
     arch::{self, Mask},
-    context,
+    context::{self, LEAST_STACK},
     info::current,
     records::{KERNEL, Kernel, Life, Task},
     shared::{Masked, Shared},
@@ -60,7 +60,7 @@ impl Kernel {
     /// Makes a task ready, as the function [`wake`] does, which has to load the address of this record.
     #[inline(always)]
     pub(crate) fn wake(&'static self, m: Masked, task: Task) -> bool {
-        #[cfg(feature = "trace")]
+        #[cfg(events)]
         if task.bit.get(m) != 0 && !self.ready.contains(m, task) {
             trace::emit(Event::Ready, task);
         }
@@ -85,7 +85,7 @@ impl Kernel {
 /// The stack of `SIZE` bytes on which all coroutines are polled and the idle task sleeps.
 ///
 /// `SIZE` must hold the sum of the deepest poll of each priority, plus the frame that an interrupt
-/// pushes. A multiple of 8, at least 128.
+/// pushes. A multiple of 8, at least [`LEAST_STACK`].
 #[cfg_attr(not(any(feature = "guard-256", all(fpu, guard = "mpu"))), repr(C, align(32)))]
 #[cfg_attr(all(not(feature = "guard-256"), fpu, guard = "mpu"), repr(C, align(128)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
@@ -102,10 +102,13 @@ impl<const SIZE: usize> SharedStack<SIZE> {
     /// An empty stack, for a `static`.
     ///
     /// # Panics
-    /// If `SIZE` is not a multiple of 8 or is less than 128; in a constant, at compile time.
+    /// If `SIZE` is not a multiple of 8 or is less than [`LEAST_STACK`]; in a constant, at compile time.
     #[must_use]
     pub const fn new() -> Self {
-        assert!(SIZE.is_multiple_of(8) && SIZE >= 128, "a multiple of 8 bytes, at least 128");
+        assert!(
+            SIZE.is_multiple_of(8) && SIZE >= LEAST_STACK,
+            "a multiple of 8 bytes, at least `LEAST_STACK`"
+        );
         Self {
             guard: core::cell::UnsafeCell::new(core::mem::MaybeUninit::uninit()),
             room: core::cell::UnsafeCell::new(core::mem::MaybeUninit::uninit()),
@@ -299,20 +302,22 @@ pub(crate) fn leave(m: Masked, me: Task) -> Task {
 /// such waits has no code of them.
 pub(crate) static AT_END: Shared<Option<AtEnd>> = Shared::new(None);
 
-pub(crate) type AtEnd = fn(Masked, Task);
+pub(crate) type AtEnd = fn(Masked, Mask, Task) -> Masked;
 
-/// Ends a task's life: removes it from the ready set and clears its bit, so that a late waker has
-/// no effect. The end is reported before that: a foreign waker may call the kernel, which finds the
-/// running task as it must be.
-pub(crate) fn bury(m: Masked, task: Task) {
+/// Ends the life of `task`, which runs: removes it from the ready set and clears its bit, so that a
+/// late waker has no effect. The end is reported before that: a foreign waker may call the kernel,
+/// which finds the running task as it must be. Interrupts are masked before and after, and are
+/// restored to `mask` between two steps of the report.
+pub(crate) fn bury(mut m: Masked, mask: Mask, task: Task) -> Masked {
     if let Some(report) = AT_END.get(m) {
         task.life.set(m, Life::Ending);
-        report(m, task);
+        m = report(m, mask, task);
     }
     KERNEL.ready.remove(m, task);
     task.bit.set(m, 0);
     task.life.set(m, Life::Over);
     trace::emit(Event::Ended, task);
+    m
 }
 
 /// Calls [`reschedule`] if the kernel has been started.
@@ -338,8 +343,8 @@ pub(crate) fn reschedule(m: Masked, mask: Mask) {
 #[cold]
 #[inline(never)]
 pub(crate) fn end_coroutine(task: Task) {
-    let (_, m) = Mask::set();
-    bury(m, task);
+    let (mask, m) = Mask::set();
+    let m = bury(m, mask, task);
     let next = KERNEL.ready.most_urgent(m);
     task.next.set(m, Some(next));
     task.set_level(m, next.level.get(m));

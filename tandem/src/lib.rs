@@ -249,7 +249,7 @@
 //! | `embassy-time` | `embassy_time`'s timers, on the kernel's clock |
 //! | `embassy-clock` | Cortex-M: `EmbassyClock`, the kernel's clock on the time driver of a HAL. Not with `embassy-time` |
 //! | `embedded-hal` | `Delays` and `ThreadDelays`: delays for drivers of `embedded-hal-async`, `embedded-hal` |
-//! | `processor-time` | ticks by task (`Info::processor_time`), in handlers, and idle. Reads the clock at each switch. Includes `trace` |
+//! | `processor-time` | ticks by task (`Info::processor_time`), in handlers, and idle. Reads the clock at each switch |
 //! | `sleep-hooks` | `SleepHooks`: the program's functions before and after sleep |
 //! | `tasks` | the list of all living tasks: `tasks` |
 //! | `count` | the number of switches to each task: `Info::switches` |
@@ -357,6 +357,7 @@ pub use async_mutex::{AsyncGuard, AsyncMutex};
 pub use callback::{Callback, Callbacks};
 pub use ceiling::{Ceiling, CeilingGuard};
 pub use condvar::Condvar;
+pub use context::LEAST_STACK;
 pub use coroutine::{Coroutine, Yield, yield_now};
 #[cfg(feature = "embedded-hal")]
 pub use delays::{Delays, ThreadDelays};

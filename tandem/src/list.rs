@@ -159,7 +159,27 @@ impl<C> List<C> {
     }
 
     fn visit(&self, decide: impl Fn(Masked, &C) -> u32) {
-        let (mut mask, mut m) = Mask::set();
+        let (mask, m) = Mask::set();
+        let m = self.visit_in_windows(m, mask, decide);
+        if KERNEL.started(m).is_some() {
+            kernel::reschedule(m, mask);
+        }
+        mask.restore();
+    }
+
+    pub(crate) fn is_empty(&self, m: Masked) -> bool {
+        self.first.get(m).is_none()
+    }
+
+    /// Does the work of [`walk`](Self::walk) for a caller that no other task pre-empts. Interrupts
+    /// are masked before and after, and restored to `mask` behind each node. The woken tasks are
+    /// ready; the caller lets them run.
+    pub(crate) fn visit_in_windows(
+        &self,
+        mut m: Masked,
+        mut mask: Mask,
+        decide: impl Fn(Masked, &C) -> u32,
+    ) -> Masked {
         self.walks.set(m, self.walks.get(m).wrapping_add(1));
         while let Some(first) = self.first.get(m) {
             let node = at(m, first);
@@ -178,32 +198,6 @@ impl<C> List<C> {
             }
             (mask, m) = arch::open_window(mask);
         }
-        if KERNEL.started(m).is_some() {
-            kernel::reschedule(m, mask);
-        }
-        mask.restore();
-    }
-
-    /// Serves every node for whose condition `decide` returns flags other than 0, within one masked
-    /// window. The woken tasks are ready; the caller lets them run.
-    pub(crate) fn serve_all(&self, m: Masked, decide: impl Fn(Masked, &C) -> u32) {
-        let mut link = self.first.get(m);
-        while let Some(this) = link {
-            let node = at(m, this);
-            let is_last = node.next.get(m) == self.first.get(m);
-            link = node.next.get(m).filter(|_| !is_last);
-            let flags = decide(m, &node.condition);
-            if flags == 0 {
-                continue;
-            }
-            self.remove(m, node);
-            match node.event.raise(m, flags) {
-                Some(task) => {
-                    kernel::wake(m, task);
-                }
-                // A foreign waker may have changed the ring.
-                None => link = self.first.get(m),
-            }
-        }
+        m
     }
 }

@@ -11,7 +11,7 @@
 use crate::arch::masked;
 #[cfg(any(not(target_arch = "arm"), thumb1))]
 use crate::arch::{self, Mask};
-#[cfg(any(feature = "trace", feature = "time-slice", thumb1, not(target_arch = "arm")))]
+#[cfg(any(events, feature = "time-slice", thumb1, not(target_arch = "arm")))]
 use crate::trace::{self, Event};
 use crate::{
     records::{IDLE_LEVEL, KERNEL, Task},
@@ -20,7 +20,7 @@ use crate::{
 
 /// Records that `task` runs from here on: trace event and time slice. Called at every switch, by
 /// the assembly of `context` too, with interrupts masked or from PendSV.
-#[cfg(any(feature = "trace", feature = "time-slice", thumb1, not(target_arch = "arm")))]
+#[cfg(any(events, feature = "time-slice", thumb1, not(target_arch = "arm")))]
 pub(crate) extern "C" fn on_run(task: Task) {
     trace::emit(Event::Run, task);
     #[cfg(feature = "time-slice")]

@@ -7,7 +7,7 @@
 
 use crate::{
     arch::masked,
-    clock::now,
+    clock::_tandem_processor_clock,
     records::{Info, Task},
     shared::{Masked, Shared},
 };
@@ -31,13 +31,13 @@ static ACCOUNT: Account = Account {
 impl Account {
     /// Adds the time since the last reading to whatever has run.
     fn charge(&self, m: Masked) {
-        let time = now();
+        let time = _tandem_processor_clock();
         let spent = time.wrapping_sub(self.since.get(m));
         self.since.set(m, time);
         if self.handlers.get(m) > 0 {
-            self.in_handlers.set(m, self.in_handlers.get(m) + spent);
+            self.in_handlers.set(m, self.in_handlers.get(m).wrapping_add(spent));
         } else if let Some(task) = self.task.get(m) {
-            task.processor_time.set(m, task.processor_time.get(m) + spent);
+            task.processor_time.set(m, task.processor_time.get(m).wrapping_add(spent));
         }
     }
 }
@@ -60,8 +60,9 @@ pub(crate) fn on_handler(begins: bool) {
 }
 
 impl Info {
-    /// The processor time that the task has had, in ticks of the board's clock, since the program's
-    /// start, in all lives of its storage. For the idle task, see [`idle_time`].
+    /// The processor time that the task has had, in ticks of
+    /// [`Driver::processor_clock`](crate::time::Driver::processor_clock), since the program's start, in
+    /// all lives of its storage. For the idle task, see [`idle_time`].
     ///
     /// May be called anywhere. Constant time.
     #[must_use]
@@ -73,14 +74,15 @@ impl Info {
     }
 }
 
-/// The time in which no task was ready, in ticks of the board's clock. May be called anywhere.
+/// The time in which no task was ready, in ticks of
+/// [`Driver::processor_clock`](crate::time::Driver::processor_clock). May be called anywhere.
 #[must_use]
 pub fn idle_time() -> u64 {
     Info(crate::records::KERNEL.nobody()).processor_time()
 }
 
 /// The time that handlers with [`trace::interrupt`](crate::trace::interrupt) have had, in ticks of
-/// the board's clock. May be called anywhere.
+/// [`Driver::processor_clock`](crate::time::Driver::processor_clock). May be called anywhere.
 #[must_use]
 pub fn interrupt_time() -> u64 {
     masked(|m| {

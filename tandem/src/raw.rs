@@ -13,7 +13,9 @@ pub use queue::Queue;
 
 use crate::{
     arch::masked,
-    context, control,
+    context,
+    context::LEAST_STACK,
+    control,
     kernel::{self, SharedStack},
     me::Me,
     records::{Header, Info, KERNEL, Life, Priority, StillAlive},
@@ -66,7 +68,7 @@ impl Task {
         F: FnOnce(&Me) + Send + 'static,
     {
         let low = stack.expose_provenance();
-        check(low, size, GUARD + size_of::<F>() + 128);
+        check(low, size, GUARD + size_of::<F>() + LEAST_STACK);
         self.0.claim(name, priority)?;
         // SAFETY: the thread had ended, so by this function's contract nothing uses the stack. It
         // is aligned and large enough, as checked above.
@@ -98,13 +100,14 @@ impl Task {
 ///
 /// # Panics
 /// If the kernel has been started before. If `stack` is not a multiple of 32 (128 on a Cortex-M4 and
-/// M7, 256 with the feature `guard-256`), or `size` not one of 8, or less than `GUARD` + 128.
+/// M7, 256 with the feature `guard-256`), or `size` not one of 8, or less than `GUARD` +
+/// [`LEAST_STACK`](crate::LEAST_STACK).
 ///
 /// # Safety
 /// Nothing else uses the stack's memory from here on.
 pub unsafe fn start(stack: *mut u8, size: usize, set_up: impl FnOnce()) -> ! {
     let low = stack.expose_provenance();
-    check(low, size, size_of::<SharedStack<128>>());
+    check(low, size, size_of::<SharedStack<LEAST_STACK>>());
     // SAFETY: the memory is aligned, as checked, and unused, by this function's contract.
     unsafe { kernel::start_on(low, low + size, set_up) }
 }
@@ -134,7 +137,7 @@ pub const unsafe fn me() -> Me<'static> {
 
 fn check(low: usize, size: usize, least: usize) {
     assert!(
-        low.is_multiple_of(align_of::<SharedStack<128>>()) && size.is_multiple_of(8),
+        low.is_multiple_of(align_of::<SharedStack<LEAST_STACK>>()) && size.is_multiple_of(8),
         "a stack begins at a multiple of 32, with an FPU and an MPU of 128, and has a multiple of 8 bytes"
     );
     assert!(size >= least, "the stack is too small");

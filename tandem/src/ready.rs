@@ -182,13 +182,7 @@ impl Ready {
     }
 
     /// Moves `task`, the head of its ring, to the end. Returns the new head.
-    #[cfg(any(
-        not(target_arch = "arm"),
-        feature = "trace",
-        feature = "time-slice",
-        basepri,
-        thumb1
-    ))]
+    #[cfg(any(not(target_arch = "arm"), events, feature = "time-slice", basepri, thumb1))]
     #[inline(always)]
     pub(crate) fn rotate(&self, m: Masked, task: Task) -> Task {
         let next = neighbour(m, &task.next);
@@ -200,7 +194,7 @@ impl Ready {
     /// level, and `heir` becomes the head of the ring that it leaves. Returns `false`, and has
     /// changed nothing, unless that ring was for `me` alone and of the level of `heir`, the other
     /// ring is empty, and `me` uses no ceiling.
-    #[cfg(not(any(feature = "trace", feature = "time-slice")))]
+    #[cfg(not(any(events, feature = "time-slice")))]
     #[inline(always)]
     pub(crate) fn succeed(&self, m: Masked, me: Task, heir: Task) -> bool {
         let (level, own, bitmap) = (me.level.get(m), me.base(m), self.bitmap.get(m));
@@ -221,7 +215,7 @@ impl Ready {
     }
 
     /// The version for builds that trace or slice time: each step has events of its own.
-    #[cfg(any(feature = "trace", feature = "time-slice"))]
+    #[cfg(any(events, feature = "time-slice"))]
     pub(crate) fn succeed(&self, _: Masked, _: Task, _: Task) -> bool {
         false
     }

@@ -8,7 +8,7 @@
 
 use crate::{
     arch::{self, masked},
-    clock::{arm, now},
+    clock::{_tandem_shortest, arm, now},
     info::current,
     ready::neighbour,
     records::{IDLE_LEVEL, KERNEL, Rank, Task},
@@ -40,16 +40,19 @@ pub(crate) fn is_set() -> bool {
 ///
 /// The end of a slice takes about 200 instructions on a Cortex-M4 and 230 on RV32, beside the
 /// slice's length. So a slice of 2,500 instructions costs a tenth of the time, which is the least
-/// useful length. A slice that is much shorter than its end leaves next to no time, or none, to the
-/// threads that share it and to all that are less urgent, without a report.
+/// useful length. A slice that is much shorter than its end would leave next to no time, or none, to
+/// the threads that share it and to all that are less urgent.
 ///
 /// # Panics
-/// If `ticks` is 0.
+/// If `ticks` is less than [`Driver::SHORTEST`](crate::time::Driver::SHORTEST).
 #[track_caller]
 pub fn set_time_slice(ticks: u64) {
-    if ticks == 0 {
-        panic!("task {}: a time slice is at least one tick", current().name());
-    }
+    let least = _tandem_shortest();
+    assert!(
+        ticks >= least,
+        "task {}: a time slice has at least {least} ticks of the clock",
+        current().name()
+    );
     masked(|m| {
         SLICES.length.set(m, ticks);
         IS_SET.set(m, true);

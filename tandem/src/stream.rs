@@ -467,7 +467,8 @@ impl<const N: usize> MessageBuffer<N> {
         Ok(Some(length))
     }
 
-    /// The reader's turn, with the position of the first message and its length, if there is one.
+    /// Begins the reader's turn. Returns it with the place of the first message in the ring and its
+    /// length; `None` without a message.
     #[track_caller]
     fn first_message(&self) -> Option<(Turn<'_>, usize, usize)> {
         let stream = &self.0;

@@ -5,8 +5,10 @@
 //! until `end`, which leaves it with interrupts masked.
 
 use crate::{
-    arch::{self, Mask},
-    context, kernel, lock,
+    arch::Mask,
+    context,
+    context::LEAST_STACK,
+    kernel, lock,
     me::Me,
     paths::tasks,
     records::{Header, Info, KERNEL, Priority, StillAlive, Task},
@@ -16,9 +18,13 @@ use core::{cell::UnsafeCell, mem::MaybeUninit};
 /// The storage of a thread, for a `static`: `STACK` bytes of stack, a guard below them, and the
 /// kernel's record.
 ///
-/// `STACK` is a multiple of 8, checked at compile time. The stack also holds the thread's body, its
+/// `STACK` is a multiple of 8 and at least [`LEAST_STACK`], checked at compile time. The stack also holds the thread's body, its
 /// suspended context and one interrupt frame. The storage may be used again after the thread has
 /// ended.
+///
+/// ```compile_fail,E0080
+/// static SMALL: tandem::Thread<{ tandem::LEAST_STACK - 8 }> = tandem::Thread::new();
+/// ```
 #[cfg_attr(not(any(feature = "guard-256", all(fpu, guard = "mpu"))), repr(C, align(32)))]
 #[cfg_attr(all(not(feature = "guard-256"), fpu, guard = "mpu"), repr(C, align(128)))]
 #[cfg_attr(feature = "guard-256", repr(C, align(256)))]
@@ -43,6 +49,7 @@ impl<const STACK: usize> Thread<STACK> {
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(STACK.is_multiple_of(8), "a stack is a multiple of 8 bytes") };
+        const { assert!(STACK >= LEAST_STACK, "a stack has at least `LEAST_STACK` bytes") };
         Self {
             guard: UnsafeCell::new(MaybeUninit::uninit()),
             stack: UnsafeCell::new(MaybeUninit::uninit()),
@@ -78,7 +85,12 @@ impl<const STACK: usize> Thread<STACK> {
     where
         F: FnOnce(&Me) + Send + 'static,
     {
-        const { assert!(size_of::<F>() + 128 <= STACK, "the stack is too small for the thread's body") };
+        const {
+            assert!(
+                size_of::<F>() + LEAST_STACK <= STACK,
+                "the stack is too small for the thread's body"
+            )
+        };
         let (low, high) = (self.guard.get() as usize, self.stack.get() as usize + STACK);
         // SAFETY: the thread had ended, and `claim` has given the stack to this call. `low` is
         // aligned to 32 by the type, and the body fits.
@@ -142,12 +154,12 @@ unsafe extern "C" fn run<F: FnOnce(&Me)>(body: *mut ()) -> ! {
 /// # Panics
 /// If another thread waits for a mutex whose guard this one has forgotten.
 pub(crate) fn end() -> ! {
-    let m = arch::mask();
+    let (mask, m) = Mask::set();
     let me = KERNEL.current(m);
     if me.held.get(m).is_some() {
         lock::abandon(m, me);
     }
-    kernel::bury(m, me);
+    let m = kernel::bury(m, mask, me);
     // SAFETY: interrupts are masked, and every ready task is suspended or a coroutine between two
     // polls; the one task that was running has just left the ready set.
     unsafe { context::load(KERNEL.ready.most_urgent(m)) }

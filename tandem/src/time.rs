@@ -660,7 +660,7 @@ fn wake(m: Masked, mask: Mask, timer: NonNull<Timer>) {
     debug_assert!(task.is_some());
     // SAFETY: a timer that has been set has a task, or nobody.
     let task = unsafe { task.unwrap_unchecked() };
-    if cfg!(feature = "trace") && !is_nobody(task) {
+    if cfg!(events) && !is_nobody(task) {
         trace::emit(Event::TimerExpired, task);
     }
     #[cfg(feature = "embassy-time")]

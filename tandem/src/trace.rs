@@ -1,7 +1,8 @@
 //! Scheduling events for timelines. Without the feature `trace`, no code is left of it.
 //!
 //! The kernel passes each event to the program's [`Tracer`], in most cases with interrupts masked.
-//! `Ring` keeps the latest ones.
+//! `Ring` keeps the latest ones. With the feature `processor-time`, which needs no tracer, the account
+//! of the processor's time gets the switches and the handlers.
 
 use crate::records::{Info, Task};
 
@@ -90,7 +91,7 @@ pub(crate) fn emit(event: Event, task: Task) {
 ///
 /// # Safety
 /// Interrupts are masked, and `task` is the running coroutine.
-#[cfg(all(feature = "trace", target_arch = "arm", not(thumb1)))]
+#[cfg(all(events, target_arch = "arm", not(thumb1)))]
 pub(crate) unsafe extern "C" fn emit_blocked(task: Task) {
     emit(Event::Blocked, task);
 }

@@ -7,6 +7,8 @@ use crate::{
 };
 
 pub(crate) const GUARD: usize = 32;
+/// There are no interrupts.
+pub(crate) const INTERRUPTED: usize = 0;
 
 impl Saved {
     pub(crate) fn exists(&self, m: Masked) -> bool {

@@ -2,10 +2,7 @@
 
 use super::{Header, Kernel};
 
-#[cfg(all(
-    any(target_arch = "arm", not(any(feature = "trace", feature = "time-slice"))),
-    not(thumb1)
-))]
+#[cfg(all(any(target_arch = "arm", not(any(events, feature = "time-slice"))), not(thumb1)))]
 pub(crate) const BITMAP: usize = CURRENT - size_of::<usize>();
 pub(crate) const CURRENT: usize = Kernel::CURRENT;
 pub(crate) const TOP: usize = Kernel::TOP;

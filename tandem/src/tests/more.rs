@@ -5,7 +5,7 @@ use crate::{
     AsyncMutex, AtMaximum, Callback, Callbacks, Coroutine, MessageBuffer, Priority, Queue,
     Semaphore, Stream, TooLong,
     arch::{self, masked},
-    records::KERNEL,
+    records::{KERNEL, Life},
     tasks::{self, Kind, State},
     tests::{begin_test, reset},
     time,
@@ -129,6 +129,50 @@ fn handles_of_one_task_are_equal_and_show_its_name() {
     assert_eq!(format!("{:?}", one.info()), "Info(\"task\")");
 }
 
+/// The end of a task opens a window behind each task that waits for an end. None runs, nor a task
+/// that a handler wakes, before the storage of the one that ends can be used again.
+#[test]
+fn an_end_has_a_window_behind_each_task_that_waits_for_one() {
+    const WAITING: u8 = 40;
+    static GATE: Semaphore = Semaphore::new(0);
+    static CALLED: Semaphore = Semaphore::new(0);
+    static WINDOWS: AtomicU32 = AtomicU32::new(0);
+    static FREE: AtomicU32 = AtomicU32::new(0);
+    let _turn = begin_test();
+    let task = spawn(GATE.taken());
+    let note = move || _ = FREE.fetch_add(u32::from(!task.info().is_alive()), Relaxed);
+    let wait = |priority, future| {
+        let coroutine = leak(Coroutine::<2048>::new());
+        coroutine.spawn(Priority::new(priority), "waits", future).unwrap();
+        coroutine
+    };
+    let waiting: Vec<_> = (0..WAITING)
+        .map(|i| {
+            wait(1 + i % 8, async move {
+                task.info().ended().await;
+                note();
+            })
+        })
+        .collect();
+    leak(Coroutine::<2048>::new())
+        .spawn(Priority::new(9), "urgent", async move {
+            CALLED.taken().await;
+            note();
+        })
+        .unwrap();
+    arch::set_handler(Some(Box::new(move || {
+        if masked(|m| task.info().0.life.get(m)) == Life::Ending {
+            WINDOWS.fetch_add(1, Relaxed);
+            CALLED.give();
+        }
+    })));
+    GATE.give();
+    arch::set_handler(None);
+    assert!(WINDOWS.load(Relaxed) >= WAITING.into(), "{WINDOWS:?} windows");
+    assert_eq!(FREE.load(Relaxed), u32::from(WAITING) + 1);
+    assert!(waiting.iter().all(|coroutine| !coroutine.info().is_alive()));
+}
+
 /// Returns the place that the report of a panic names.
 fn place_of_panic(body: fn()) -> Option<String> {
     thread_local! { static FILE: RefCell<Option<String>> = const { RefCell::new(None) } }
@@ -147,12 +191,26 @@ fn a_priority_that_is_too_high_is_reported_at_its_caller() {
     assert_eq!(place.as_deref(), Some(file!()));
 }
 
-#[cfg(feature = "time-slice")]
 #[test]
-#[should_panic(expected = "task idle: a time slice is at least one tick")]
-fn a_time_slice_without_a_length_is_reported() {
+#[should_panic(expected = "task idle: a timer's period has at least 2 ticks of the clock")]
+fn a_period_that_is_too_short_is_reported() {
     let _turn = begin_test();
-    crate::set_time_slice(0);
+    PERIODIC.start_periodic(0, 1);
+}
+
+/// A timer that is started in the past calls its function once for all periods that have gone, and
+/// then as if it had been started in time.
+#[test]
+fn a_timer_that_is_started_late_does_not_make_up_for_the_past() {
+    static OWNER: Callbacks = Callbacks::new();
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    static LATE: Callback = Callback::new(&OWNER, || _ = COUNT.fetch_add(1, Relaxed));
+    let _turn = begin_test();
+    NOW.set(1_005);
+    spawn(OWNER.run_async());
+    LATE.start_periodic(0, 10);
+    time::expire();
+    assert_eq!((COUNT.load(Relaxed), LATE.due()), (1, Some(1_010)));
 }
 
 #[test]

@@ -260,6 +260,35 @@ fn a_message_that_is_too_long_for_the_receiver_stays() {
     assert_eq!(&message[..7], b"message");
 }
 
+/// The receiver asks for the length of the first message and leaves out one that is too long; the
+/// sender that waits for the space gets it.
+#[test]
+fn a_message_is_left_out_unread() {
+    let _turn = begin_test();
+    let buffer = leak(MessageBuffer::<32>::new());
+    assert_eq!((buffer.next_len(), buffer.skip()), (None, None));
+    assert_eq!(buffer.try_send(&[1; 28]), Ok(true));
+    let sender = spawn(3, async { assert_eq!(buffer.send_async(b"next").await, Ok(())) });
+    assert!(sender.info().is_alive() && buffer.next_len() == Some(28));
+    assert!(buffer.try_receive(&mut [0; 8]).is_err());
+    assert_eq!(buffer.skip(), Some(28));
+    assert!(!sender.info().is_alive() && buffer.next_len() == Some(4));
+    let mut message = [0; 8];
+    assert_eq!(buffer.try_receive(&mut message), Ok(Some(4)));
+    assert_eq!((&message[..4], buffer.next_len()), (&b"next"[..], None));
+}
+
+/// A handler that looks at the first message while a task receives ends the program by name.
+#[test]
+#[should_panic(expected = "task idle: one task or handler at a time may read from a stream")]
+fn a_second_look_at_messages_is_reported() {
+    let _turn = begin_test();
+    let buffer = leak(MessageBuffer::<32>::new());
+    assert_eq!(buffer.try_send(b"message"), Ok(true));
+    arch::set_handler(Some(Box::new(|| _ = buffer.skip())));
+    let _ = buffer.try_receive(&mut [0; 8]);
+}
+
 static CALLS: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
 static TIMERS: Callbacks = Callbacks::new();
 static ONCE: Callback = Callback::new(&TIMERS, || _ = CALLS[0].fetch_add(1, Relaxed));

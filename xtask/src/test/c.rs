@@ -88,7 +88,7 @@ const MISUSE: [(&str, &str); 23] = [
     ("11", "task waits: waits for its own end"),
     ("12", "task waits: a queue has room for at least one byte"),
     ("13", "task waits: a wait for no flag"),
-    ("14", "task waits: a timer's period is at least one tick"),
+    ("14", "task waits: a timer's period has at least 1 ticks"),
     ("15", "task waits: another task runs these timers"),
     ("16", "task waits: tandem_set_priority: a priority is 0 to 31"),
     ("17", "task waits: the kernel runs already"),

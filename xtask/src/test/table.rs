@@ -217,7 +217,7 @@ fn other_machines() -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &str); 18] = [
+const IMAGES: [(&str, &str); 20] = [
     ("checked/hello", ""),
     ("checked/faults", ""),
     ("checked/unborn", ""),
@@ -229,6 +229,8 @@ const IMAGES: [(&str, &str); 18] = [
     ("checked/services", ""),
     ("checked/control", ""),
     ("checked/usage", ""),
+    ("checked/coarse_clock", ""),
+    ("checked/least_stack", ""),
     ("checked/embassy_users", ""),
     ("checked/sleep", ""),
     ("checked/tasks", ""),
@@ -239,7 +241,8 @@ const IMAGES: [(&str, &str); 18] = [
 ];
 
 /// The images that check the switch, the guards and the rules of every chip in the full test.
-const HARD: [&str; 8] = [
+const HARD: [&str; 9] = [
+    "checked/least_stack",
     "checked/faults",
     "checked/unborn",
     "checked/registers",
@@ -253,11 +256,12 @@ const HARD: [&str; 8] = [
 /// The features of each build, and cargo's options: an image has the features it asks for, and no
 /// build renews another's. The emulated RV32 has supervisor mode, and so may know the PMP by heart:
 /// `fence`.
-const BUILDS: [(&str, &str); 7] = [
+const BUILDS: [(&str, &str); 8] = [
     ("fence,count", ""),
     ("fence,count,trace", "--bin traced"),
     ("fence,time-slice", "--bin slices"),
     ("fence,processor-time", "--bin usage"),
+    ("fence,processor-time,own-clock", "--bin coarse_clock"),
     ("fence,count,embassy", "--bin embassy_users"),
     ("fence,count,tasks", "--bin tasks"),
     // The idle task sleeps.
@@ -266,7 +270,7 @@ const BUILDS: [(&str, &str); 7] = [
 
 /// The sets of features that clippy reads.
 const LINTED: [&str; 5] =
-    ["none", "count,fence,embassy", "processor-time,tasks", "time-slice", "sleep-hooks"];
+    ["none", "count,fence,embassy", "processor-time,own-clock,tasks", "time-slice", "sleep-hooks"];
 
 /// A package of tandem's examples.
 struct Examples {

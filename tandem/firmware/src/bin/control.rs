@@ -1,8 +1,9 @@
-//! Waiting for a task's end, changing a thread's priority, and measuring its stack.
+//! Waiting for a task's end, changing a thread's priority, measuring its stack, and how long the end
+//! of a task masks interrupts for which many wait.
 #![no_std]
 #![no_main]
 
-use portable_atomic::{AtomicU32, Ordering::Relaxed};
+use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use tandem::{
     Coroutine, Me, Mutex, Priority, Semaphore, SharedStack, Thread, TimedOut, delay_until, time,
 };
@@ -18,6 +19,12 @@ static COROUTINES: [Coroutine<256>; 2] = [const { Coroutine::new() }; 2];
 static GATE: Semaphore = Semaphore::new(0);
 static MUTEX: Mutex<()> = Mutex::new(());
 static LOG: AtomicU32 = AtomicU32::new(0);
+static WAITING: [Coroutine<256>; 119] = [const { Coroutine::new() }; 119];
+/// The low word of the time for which the alarm is set, and the longest time by which its handler
+/// has come later; of interest while `MEASURES`.
+static DUE: AtomicU32 = AtomicU32::new(0);
+static LATEST: AtomicU32 = AtomicU32::new(0);
+static MEASURES: AtomicBool = AtomicBool::new(false);
 
 const MS: u64 = nanoseconds(1_000_000);
 
@@ -121,6 +128,32 @@ fn stacks(me: &Me) {
     println!("stacks: ok");
 }
 
+/// A thread ends, for whose end 119 coroutines wait, and an alarm comes at another moment of that in
+/// each round: its handler is delayed by no more than a few steps of the end.
+fn windows(me: &Me) {
+    const ROUNDS: u64 = 60;
+    const LIMIT: u64 = nanoseconds(500);
+    for round in 0..ROUNDS {
+        thread(0, 3, |me| GATE.take(me));
+        for coroutine in &WAITING {
+            let wait = async { THREADS[0].info().ended().await };
+            assert!(coroutine.spawn(Priority::new(1), "waits", wait).is_ok());
+        }
+        me.delay_until(time::now() + MS);
+        GATE.give();
+        let due = time::now() + nanoseconds(1_000 + 100 * round);
+        DUE.store(due as u32, Relaxed);
+        MEASURES.store(true, Relaxed);
+        me.delay_until(due);
+        assert!(!MEASURES.load(Relaxed));
+        me.delay_until(time::now() + MS);
+        assert!(WAITING.iter().all(|coroutine| !coroutine.info().is_alive()));
+    }
+    let latest = LATEST.load(Relaxed);
+    println!("windows: the alarm was late by {} ticks at most", latest);
+    assert!(u64::from(latest) <= LIMIT);
+}
+
 #[board::entry]
 fn main() -> ! {
     board::set_up();
@@ -129,6 +162,7 @@ fn main() -> ! {
             ends(me);
             priorities(me);
             stacks(me);
+            windows(me);
             board::expect_panic("task joins itself: waits for its own end");
             let misused = THREADS[0].spawn(Priority::new(2), "joins itself", |me| {
                 THREADS[0].info().join(me);
@@ -143,6 +177,13 @@ fn main() -> ! {
 }
 
 fn on_alarm() {
+    if MEASURES.load(Relaxed) {
+        let late = (time::now() as u32).wrapping_sub(DUE.load(Relaxed));
+        if late.cast_signed() >= 0 {
+            MEASURES.store(false, Relaxed);
+            LATEST.fetch_max(late, Relaxed);
+        }
+    }
     board::stop_alarm();
     time::expire();
 }

@@ -1,5 +1,5 @@
 //! Checks of time slices: threads of one priority take turns, no alarm comes without an equal, and
-//! the use of a ceiling is not divided; and the report of a slice without a length.
+//! the use of a ceiling is not divided; and the report of a slice that is too short.
 #![no_std]
 #![no_main]
 
@@ -144,8 +144,8 @@ fn ceiling(me: &Me) {
 
 /// The thread spins from its report on, less urgent than the director.
 fn misuse(me: &Me) {
-    board::expect_panic("task misuser: a time slice is at least one tick");
-    let spawned = THREADS[0].spawn(EQUAL, "misuser", |_| tandem::set_time_slice(0));
+    board::expect_panic("task misuser: a time slice has at least ");
+    let spawned = THREADS[0].spawn(EQUAL, "misuser", |_| tandem::set_time_slice(1));
     sleep(me, 10);
     assert!(spawned.is_ok() && board::has_panicked(), "no report");
     println!("misuse: ok");

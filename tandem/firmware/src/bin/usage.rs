@@ -4,9 +4,8 @@
 #![no_main]
 
 use tandem::{
-    Coroutine, Info, Me, Priority, SharedStack, Thread, delay_until, idle_time, interrupt_time,
-    time,
-    trace::{self, Event, Tracer},
+    Coroutine, Me, Priority, SharedStack, Thread, delay_until, idle_time, interrupt_time, time,
+    trace,
 };
 use tandem_firmware::{
     board::{self, nanoseconds, ticks},
@@ -19,16 +18,6 @@ static BUSY: [Thread<1024>; 2] = [const { Thread::new() }; 2];
 static COROUTINE: Coroutine<128> = Coroutine::new();
 
 const MS: u64 = nanoseconds(1_000_000);
-
-/// Traces nothing: the account alone is of interest here.
-struct Nothing;
-
-tandem::trace_with!(Nothing);
-
-// SAFETY: the function calls nothing of the kernel.
-unsafe impl Tracer for Nothing {
-    fn event(_: Event, _: Info) {}
-}
 
 /// Computes for this time of the clock, if nothing else runs meanwhile.
 fn compute(duration: u64) {

@@ -151,6 +151,7 @@ pub fn mask() {
 /// The kernel's clock: CLINT's, 10 MHz, a tick for 100 instructions.
 pub struct Clock;
 
+#[cfg(not(feature = "own-clock"))]
 tandem::drive_time_with!(Clock);
 
 // SAFETY: the functions call nothing of the kernel.

@@ -45,6 +45,10 @@ use core::{arch::asm, mem::offset_of};
 
 pub(crate) const RESUME: usize = offset_of!(Saved, resume);
 
+/// The bytes that an interrupt and a pre-emption push onto a task's stack: the frame, which may be
+/// aligned by a word, and the context.
+pub(crate) const INTERRUPTED: usize = if cfg!(fpu) { 104 + 4 + 40 + 64 } else { 32 + 4 + 40 };
+
 /// CONTROL for a task that has not used the FPU: privileged, on the process stack.
 const ON_PROCESS_STACK: u32 = 2;
 

@@ -71,7 +71,7 @@ macro_rules! check_order {
 
 /// Calls a function with the task in a register as its argument. Keeps all registers that the
 /// callee may change, but not the flags.
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+#[cfg(any(events, feature = "time-slice"))]
 macro_rules! call {
     ($function:literal, $task:literal) => {
         concat!(
@@ -83,49 +83,49 @@ macro_rules! call {
         )
     };
 }
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(events, feature = "time-slice")))]
 macro_rules! call {
     ($function:literal, $task:literal) => {
         concat!("// {", $function, "}")
     };
 }
 
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+#[cfg(any(events, feature = "time-slice"))]
 use crate::polls::on_run;
 /// Branches to label 6 unless the register is 0. A short branch does not reach it across the calls
 /// of a build that traces or checks.
-#[cfg(any(feature = "trace", feature = "time-slice", debug_assertions))]
+#[cfg(any(events, feature = "time-slice", debug_assertions))]
 macro_rules! unless_zero_6 {
     ($register:literal) => {
         concat!("cmp ", $register, ", #0\nbne 6f")
     };
 }
-#[cfg(not(any(feature = "trace", feature = "time-slice", debug_assertions)))]
+#[cfg(not(any(events, feature = "time-slice", debug_assertions)))]
 macro_rules! unless_zero_6 {
     ($register:literal) => {
         concat!("cbnz ", $register, ", 6f")
     };
 }
 
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(events, feature = "time-slice")))]
 use check_order as on_run;
 
 /// Reports to the trace that the coroutine in r5 waits.
-#[cfg(feature = "trace")]
+#[cfg(events)]
 macro_rules! trace_blocked {
     () => {
         call!("blocked", "r5")
     };
 }
-#[cfg(not(feature = "trace"))]
+#[cfg(not(events))]
 macro_rules! trace_blocked {
     () => {
         "// {blocked}"
     };
 }
-#[cfg(feature = "trace")]
+#[cfg(events)]
 use crate::trace::emit_blocked;
-#[cfg(not(feature = "trace"))]
+#[cfg(not(events))]
 use check_order as emit_blocked;
 
 /// Masks interrupts. With the feature `basepri`, changes a register and the flags.

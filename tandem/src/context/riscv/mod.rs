@@ -63,6 +63,10 @@ use crate::{
 };
 use core::arch::asm;
 
+/// The bytes that an interrupt and a pre-emption push onto a task's stack, besides those for which
+/// there is room below its end.
+pub(crate) const INTERRUPTED: usize = trap::TRAP + switch::FRAME;
+
 impl Saved {
     #[inline(always)]
     pub(crate) fn exists(&self, m: Masked) -> bool {

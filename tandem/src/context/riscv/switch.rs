@@ -85,13 +85,13 @@ macro_rules! load_stack_and_count {
 /// Reports that the task in a1 runs from here on. Stack and registers still belong to the
 /// previous task, suspended or ended, which is still the current one: it is named if this overflows
 /// its stack.
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+#[cfg(any(events, feature = "time-slice"))]
 macro_rules! call_on_run {
     () => {
         "addi sp, sp, -{WITH_WAITER}\nandi sp, sp, -16\nmv s0, a1\nmv a0, a1\njal {on_run}\nmv a1, s0"
     };
 }
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(events, feature = "time-slice")))]
 macro_rules! call_on_run {
     () => {
         "# {on_run} {WITH_WAITER}"

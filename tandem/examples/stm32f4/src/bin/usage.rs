@@ -6,9 +6,8 @@
 
 use core::hint::black_box;
 use tandem::{
-    Coroutine, Info, Me, Priority, Queue, SharedStack, Thread, delay_until, idle_time,
-    interrupt_time, set_time_slice, time,
-    trace::{Event, Tracer},
+    Coroutine, Me, Priority, Queue, SharedStack, Thread, delay_until, idle_time, interrupt_time,
+    set_time_slice, time,
 };
 use tandem_stm32f4::{self as board, event};
 
@@ -20,15 +19,6 @@ static ENDS: Queue<u64, 2> = Queue::new();
 
 const SLICE: u64 = 10_000; // microseconds
 const SECOND: u64 = 1_000_000;
-
-/// The feature reports all events of the scheduler; here, nobody reads them.
-struct Nothing;
-tandem::trace_with!(Nothing);
-
-// SAFETY: the function calls nothing of the kernel.
-unsafe impl Tracer for Nothing {
-    fn event(_: Event, _: Info) {}
-}
 
 fn compute(rounds: u32) {
     (0..rounds).for_each(|round| {

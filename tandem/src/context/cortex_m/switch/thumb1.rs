@@ -71,13 +71,13 @@ macro_rules! check_order {
 
 /// Records that the task in r0 runs, in builds that trace or slice time. Changes the registers that
 /// a function may change.
-#[cfg(any(feature = "trace", feature = "time-slice"))]
+#[cfg(any(events, feature = "time-slice"))]
 macro_rules! on_run {
     () => {
         "bl {on_run}"
     };
 }
-#[cfg(not(any(feature = "trace", feature = "time-slice")))]
+#[cfg(not(any(events, feature = "time-slice")))]
 macro_rules! on_run {
     () => {
         "// {on_run}"
