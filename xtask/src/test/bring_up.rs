@@ -115,7 +115,10 @@ fn at_a_place(board: &Board) -> Result<()> {
 }
 
 /// The folder of FreeRTOS's source, which cargo fetches.
-fn freertos() -> Result<PathBuf> {
+///
+/// # Errors
+/// Cargo cannot fetch the package.
+pub fn freertos() -> Result<PathBuf> {
     let manifest = root().join("ports/firmware/kernels/freertos/source/Cargo.toml");
     let mut cargo = Toolchain::find()?.cargo("metadata");
     cargo.args(["--locked", "--format-version", "1", "--manifest-path"]).arg(manifest);

@@ -12,7 +12,7 @@ use crate::{
 };
 
 const CHIP: &str = "cortex-m4";
-const COMPILER: &str = "arm-none-eabi-gcc";
+pub const COMPILER: &str = "arm-none-eabi-gcc";
 
 /// The compiler's options, as `docs/tandem-c.md` gives them to users.
 const OPTIONS: [&str; 14] = [

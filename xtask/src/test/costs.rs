@@ -1,6 +1,8 @@
 //! The benchmark of tandem: compares its rows with the tables of `docs/tandem.md`, which have goals,
 //! figures of code by hand, and other kernels.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{chip::Chip, emulate::emulate};
@@ -10,7 +12,7 @@ use crate::repository::{self, root};
 const TABLES: [(&str, &str); 2] = [("cortex-m4", GOALS), ("rv32", FIGURES)];
 
 /// The table with goals, rows by hand and other kernels.
-const GOALS: &str =
+pub const GOALS: &str =
     "| from mark to mark | instructions | goal | by hand | ChibiOS | ThreadX | FreeRTOS |";
 
 /// The table of figures alone.
@@ -18,10 +20,10 @@ const FIGURES: &str = "| from mark to mark | instructions | Cortex-M4F |";
 
 /// The instructions by which a cost may exceed the page's figure: another compiler of the same
 /// release places a few of them elsewhere.
-const SLACK: u32 = 3;
+pub const SLACK: u32 = 3;
 
 /// The beginning of the names of the rows that a build with time slices has.
-const SLICES: &str = "time slices: ";
+pub const SLICES: &str = "time slices: ";
 
 /// Runs the benchmark, prints its rows, and compares them with the chip's table. The page has no
 /// table for the other chips. The rows by hand, if the chip has them, run first.
@@ -113,13 +115,37 @@ impl Row {
     }
 }
 
+/// The cells of the lines of the page's table with this heading. The first and the last are empty.
+fn table<'page>(page: &'page str, heading: &str) -> Vec<Vec<&'page str>> {
+    let table = page.lines().skip_while(|line| *line != heading).skip(2);
+    let table = table.take_while(|line| line.starts_with('|'));
+    table.map(|line| line.split('|').map(str::trim).collect()).collect()
+}
+
+/// The figures of another kernel in the table with goals, by the name of the row: with guards of
+/// stacks, and without.
+///
+/// # Errors
+/// The table has no such column, or a cell that is no pair of figures.
+pub fn peers(page: &str, kernel: &str) -> Result<BTreeMap<String, [u32; 2]>> {
+    let column = GOALS.split('|').position(|cell| cell.trim() == kernel);
+    let column = column.with_context(|| format!("docs/tandem.md has no column {kernel}"))?;
+    let table = table(page, GOALS);
+    let known = table.iter().filter(|cells| cells[column] != "–");
+    known
+        .map(|cells| {
+            let pair = cells[column].split_once(" / ");
+            let pair = pair.and_then(|(one, other)| Some([one.parse().ok()?, other.parse().ok()?]));
+            let pair = pair.with_context(|| format!("{}: no pair of figures", cells[1]))?;
+            Ok((cells[1].to_owned(), pair))
+        })
+        .collect()
+}
+
 /// Compares rows with the page's table of this heading. A table of goals has exactly the rows of the
 /// benchmark; a table of figures may lack some.
 fn compare(rows: &[Row], page: &str, heading: &str) -> Result<()> {
-    let table = page.lines().skip_while(|line| *line != heading).skip(2);
-    let table = table.take_while(|line| line.starts_with('|'));
-    let table: Vec<Vec<&str>> =
-        table.map(|line| line.split('|').map(str::trim).collect()).collect();
+    let table = table(page, heading);
     let is_sliced = |name: &str| name.starts_with(SLICES);
     let mut compared = 0;
     for row in rows {

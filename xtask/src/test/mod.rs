@@ -13,6 +13,7 @@ mod layer;
 mod measure;
 mod miri;
 mod models;
+mod peers;
 mod schedule;
 mod scipy;
 mod step;
@@ -61,6 +62,7 @@ pub fn tandem(arguments: &[&str]) -> Result<()> {
     let start = match arguments {
         [] => "tandem: ",
         ["benchmark"] => "tandem: costs",
+        ["peers"] => "tandem: peers",
         _ => bail!("usage: cargo xtask {TANDEM_USAGE}"),
     };
     let mut steps = table::steps(&[])?;
@@ -69,8 +71,8 @@ pub fn tandem(arguments: &[&str]) -> Result<()> {
     finish(summary::print(&done).steps)
 }
 
-pub const TANDEM_USAGE: &str = "tandem [benchmark]  \
-    checks the kernel on this host and on emulated chips; or prints its tables of costs alone";
+pub const TANDEM_USAGE: &str = "tandem [benchmark|peers]  \
+    checks the kernel on this host and on emulated chips; or prints its costs, or other kernels' costs";
 
 /// Does the work of a step of [`table`] that no single command does.
 pub fn step(arguments: &[&str]) -> Result<()> {
@@ -92,6 +94,7 @@ pub fn step(arguments: &[&str]) -> Result<()> {
         ["c"] => c::run(),
         ["kit"] => kit::run(),
         ["models"] => models::check(),
+        ["peers"] => peers::run(),
         ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["costs", chip] => costs::run(&Chip::find(chip)?),

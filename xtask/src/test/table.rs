@@ -342,6 +342,7 @@ fn tandem() -> Vec<Step> {
     let c = Step::new(Full, "tandem: examples in C", "xtask step c");
     steps.push(c.after(&["packages"]).lock("firmware"));
     steps.push(Step::new(Full, "tandem: models", "xtask step models").after(&["packages"]));
+    steps.push(Step::new(Full, "tandem: peers", "xtask step peers").after(&["packages"]));
     steps.extend(EXAMPLES.map(|Examples { package, triple, lints, names }| {
         let clippy = |options: &&str| {
             cargo_for(triple, "clippy", package, &format!("--release {options} {DENY}"))

@@ -136,6 +136,6 @@ mod tests {
         assert!(for_case(&case).is_none(), "instructions of another processor");
         case.target = "tandem@cortex-m4".into();
         let words = for_case(&case).unwrap().words();
-        assert_eq!(words, "each 300–648\u{a0}instructions ChibiOS, ThreadX, FreeRTOS");
+        assert_eq!(words, "each 230–652\u{a0}instructions ChibiOS, ThreadX, FreeRTOS");
     }
 }

@@ -74,14 +74,14 @@ impl fmt::Display for Goal {
     }
 }
 
-/// The figures of other kernels, behind a separator.
-struct Peers([Option<u32>; 3]);
+/// The figures of other kernels, with guards of stacks / without, behind a separator.
+struct Peers([Option<[u32; 2]>; 3]);
 
 impl fmt::Display for Peers {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let known = rows::PEERS.iter().zip(self.0).filter_map(|(name, peer)| Some((name, peer?)));
-        for (i, (name, peer)) in known.enumerate() {
-            write!(f, "{}{name} {peer}", if i == 0 { "; " } else { ", " })?;
+        for (i, (name, [guards, without])) in known.enumerate() {
+            write!(f, "{}{name} {guards} / {without}", if i == 0 { "; " } else { ", " })?;
         }
         Ok(())
     }

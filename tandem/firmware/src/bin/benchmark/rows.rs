@@ -8,9 +8,9 @@ pub struct Row {
     pub name: &'static str,
     /// The most that the row is to take; `None` for one that has no goal.
     pub goal: Option<u32>,
-    /// ChibiOS, ThreadX and FreeRTOS, each in its best configuration; `None` where it has not been
-    /// measured.
-    pub peers: [Option<u32>; 3],
+    /// ChibiOS, ThreadX and FreeRTOS, each with guards of stacks and without, by the benchmark of
+    /// `tandem/peers`; `None` for what it does not measure.
+    pub peers: [Option<[u32; 2]>; 3],
 }
 
 /// The names of [`Row::peers`].
@@ -21,7 +21,7 @@ const fn row(name: &'static str, goal: u32) -> Row {
 }
 
 impl Row {
-    const fn beside(self, chibios: u32, threadx: u32, freertos: u32) -> Self {
+    const fn beside(self, chibios: [u32; 2], threadx: [u32; 2], freertos: [u32; 2]) -> Self {
         Self { peers: [Some(chibios), Some(threadx), Some(freertos)], ..self }
     }
 
@@ -32,10 +32,6 @@ impl Row {
             Some(goal) if figure <= goal => "met",
             Some(_) => "missed",
         }
-    }
-
-    const fn beside_chibios(self, chibios: u32) -> Self {
-        Self { peers: [Some(chibios), None, None], ..self }
     }
 }
 
@@ -56,33 +52,33 @@ pub use names::{SEMAPHORE, SHUFFLE, YIELD};
 
 #[cfg(not(feature = "time-slice"))]
 pub const ROWS: [Row; 40] = [
-    Row { name: "control: two marks", goal: None, peers: [None; 3] },
-    row("give, uncontended", 12).beside(12, 15, 32),
-    row("take, uncontended", 10).beside(13, 15, 27),
-    row(YIELD, 33).beside(42, 69, 60),
-    row("yield, 10 threads", 33).beside_chibios(74),
-    row("yield, 32 threads", 33).beside_chibios(162),
+    Row { name: "control: two marks", goal: None, peers: [None; 3] }.beside([2, 2], [2, 2], [2, 2]),
+    row("give, uncontended", 9).beside([9, 9], [11, 11], [39, 39]),
+    row("take, uncontended", 9).beside([9, 9], [10, 10], [30, 30]),
+    row(YIELD, 33).beside([40, 34], [114, 65], [61, 54]),
+    row("yield, 10 threads", 33).beside([72, 66], [114, 65], [61, 54]),
+    row("yield, 32 threads", 33).beside([160, 154], [114, 65], [61, 54]),
     row("yield, 2 coroutines", 35),
     row("yield, 10 coroutines", 35),
     row("yield, 32 coroutines", 35),
-    row(SEMAPHORE, 43).beside(53, 109, 183),
-    row(SHUFFLE, 84).beside(94, 230, 458),
-    row("handler -> higher thread (semaphore)", 80).beside(99, 111, 176),
+    row(SEMAPHORE, 43).beside([47, 41], [151, 97], [191, 184]),
+    row(SHUFFLE, 84).beside([86, 70], [281, 180], [468, 454]),
+    row("handler -> higher thread (semaphore)", 80).beside([93, 89], [153, 97], [173, 166]),
     row("handler -> higher thread (event)", 80),
     row("handler -> higher coroutine (semaphore)", 60),
     row("handler -> higher coroutine (event)", 60),
     row("wake, coroutine -> coroutine, same priority", 80),
     row("wake, thread -> thread, same priority", 80),
-    row("semaphore given -> waiting equal", 60),
-    row("queue, 4 bytes, low -> high thread", 100).beside(140, 122, 243),
-    row("queue round trip, threads", 270).beside(300, 315, 648),
+    row("semaphore given -> waiting equal", 60).beside([71, 61], [194, 140], [380, 373]),
+    row("queue, 4 bytes, low -> high thread", 100).beside([110, 106], [163, 110], [257, 250]),
+    row("queue round trip, threads", 243).beside([244, 230], [355, 278], [666, 652]),
     row("queue round trip, coroutines", 270),
-    row("semaphore full shuffle, time limits", 140).beside(152, 304, 626),
-    row("queue round trip, time limits", 300).beside(355, 390, 812),
-    row("mutex unlocked -> higher thread", 75).beside(76, 276, 254),
-    row("mutex lock and unlock, uncontended", 30).beside(17, 74, 45),
+    row("semaphore full shuffle, time limits", 110).beside([118, 102], [319, 233], [489, 475]),
+    row("queue round trip, time limits", 273).beside([274, 262], [394, 315], [696, 682]),
+    row("mutex unlocked -> higher thread", 67).beside([68, 60], [360, 245], [252, 245]),
+    row("mutex lock and unlock, uncontended", 26).beside([27, 26], [91, 88], [84, 84]),
     row("Ceiling::with, uncontended", 40),
-    row("tick -> sleeping thread", 90).beside(129, 197, 163),
+    row("tick -> sleeping thread", 90).beside([117, 113], [236, 185], [148, 141]),
     row("tick -> sleeping coroutine", 110),
     row("delay, 2 sleepers, due first", 90),
     row("tick, 2 sleepers, due first", 90),
@@ -94,15 +90,15 @@ pub const ROWS: [Row; 40] = [
     row("tick, 200 sleepers, due in the middle", 90),
     row("delay, 200 sleepers, due last", 90),
     row("tick, 200 sleepers, due last", 90),
-    row("RAM of a thread beside its stack, bytes", 120).beside(60, 172, 76),
+    row("RAM of a thread beside its stack, bytes", 120).beside([108, 76], [176, 176], [64, 64]),
     Row { name: "RAM of a coroutine beside its future, bytes", goal: None, peers: [None; 3] },
 ];
 
 #[cfg(feature = "time-slice")]
 pub const ROWS: [Row; 3] = [
-    row(YIELD, 40).beside(47, 71, 60),
-    row(SEMAPHORE, 52).beside(56, 111, 211),
-    row(SHUFFLE, 98).beside(102, 234, 597),
+    row(YIELD, 40).beside([42, 36], [116, 67], [61, 54]),
+    row(SEMAPHORE, 46).beside([47, 41], [153, 99], [191, 184]),
+    row(SHUFFLE, 87).beside([88, 72], [285, 184], [468, 454]),
 ];
 
 /// The goals are the Cortex-M4's, and so are the others' figures.
