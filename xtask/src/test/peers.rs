@@ -1,6 +1,6 @@
 //! The benchmark of `tandem/peers` on other kernels, in the emulator: FreeRTOS from its pinned
 //! package, others from trees that the user names. Compares FreeRTOS's figures with the table of
-//! `docs/tandem.md`.
+//! `docs/tandem.md`, and the figures of embassy's own program with the page of embassy's port.
 
 use std::{
     collections::BTreeMap,
@@ -115,6 +115,36 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
+/// Runs the program for embassy, which is built, and compares its figures with the table *Beside a
+/// program without the suite* of embassy's page.
+///
+/// # Errors
+/// The program fails, or a figure is more than [`costs::SLACK`] off.
+pub fn embassy() -> Result<()> {
+    let image = "release/tandem-peer-embassy";
+    let (status, output) = emulate::emulate(&Chip::find("cortex-m4")?, image)?;
+    print!("{output}");
+    ensure!(status.success(), "{image} ended with {status}");
+    let page = repository::read(&root().join("ports/firmware/kernels/embassy/README.md"))?;
+    let figures: BTreeMap<&str, u32> = output.lines().filter_map(parse).collect();
+    compare_native(&figures, &page)
+}
+
+/// Compares figures with the page's rows `| NAME | FIGURE | …`, which are the same ones.
+fn compare_native(figures: &BTreeMap<&str, u32>, page: &str) -> Result<()> {
+    for (name, median) in figures {
+        let row = page.lines().find_map(|line| line.strip_prefix(&format!("| {name} | ")));
+        let figure = row.and_then(|row| row.split(' ').next()?.parse::<u32>().ok());
+        let figure = figure.with_context(|| format!("embassy's page has no row {name}"))?;
+        ensure!(
+            median.abs_diff(figure) <= costs::SLACK,
+            "{name}: {median} instructions, {figure} by embassy's page"
+        );
+    }
+    ensure!(figures.len() == 11, "{} rows", figures.len());
+    Ok(())
+}
+
 /// The figures of a row: with guards, and without.
 type Figures = BTreeMap<String, [Option<u32>; 2]>;
 
@@ -223,7 +253,7 @@ fn compare(figures: &Figures, column: &str, page: &str, must_agree: bool) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::{Figures, compare, costs, parse};
+    use super::{Figures, compare, compare_native, costs, parse};
 
     #[test]
     fn a_figure_of_a_peer_is_held_by_the_page() {
@@ -248,5 +278,18 @@ mod tests {
         }
         compare(&figures, "FreeRTOS", &page(&row("give", "45 / 32")), false).unwrap();
         assert!(compare(&figures, "Zephyr", &page(""), false).is_err(), "no such column");
+    }
+    #[test]
+    fn a_native_figure_is_held_by_its_page() {
+        let names: Vec<String> = (0..11).map(|n| format!("row {n}")).collect();
+        let figures = names.iter().map(|name| (&**name, 50)).collect();
+        let page = |figure: u32| -> String {
+            names.iter().map(|name| format!("| {name} | {figure} | 60 |\n")).collect()
+        };
+        compare_native(&figures, &page(53)).unwrap();
+        assert!(compare_native(&figures, &page(54)).is_err());
+        assert!(compare_native(&figures, &page(50).replace("row 7", "other")).is_err());
+        let fewer = figures.iter().skip(1).map(|(name, figure)| (*name, *figure)).collect();
+        assert!(compare_native(&fewer, &page(50)).is_err());
     }
 }
