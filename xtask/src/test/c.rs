@@ -125,6 +125,7 @@ pub fn run() -> Result<()> {
             check_costs(&output, page_of_layer, 8)?;
         }
     }
+    emulate::run(chip, &compile_peer(chip)?, true, "RAM of a thread beside its stack")?;
     for (case, report) in MISUSE {
         let image = compile(chip, "misuse", &[&format!("-DCASE={case}")])?;
         emulate::run(chip, &image, false, report)?;
@@ -191,18 +192,33 @@ fn check_layer(sources: &[String]) -> Result<()> {
 
 /// Compiles an example. Returns the name of the image in the chip's folder.
 fn compile(chip: &Chip, example: &str, more: &[&str]) -> Result<String> {
+    let files = [format!("c/examples/{example}.c"), "c/examples/board.c".to_owned()];
+    link(chip, example, more, files)
+}
+
+/// Compiles the benchmark of other kernels, for tandem. Returns the name of the image.
+fn compile_peer(chip: &Chip) -> Result<String> {
+    let folders = ["peers", "peers/tandem"];
+    let folders = folders.map(|name| format!("-I{}", root().join("tandem").join(name).display()));
+    let files = ["peers/benchmark.c", "peers/board.c"].map(str::to_owned);
+    link(chip, "peer", &[&folders[0], &folders[1]], files)
+}
+
+/// Compiles files of the folder `tandem` with tandem's library. Returns the name of the image in the
+/// chip's folder.
+fn link(chip: &Chip, name: &str, more: &[&str], files: [String; 2]) -> Result<String> {
     let folder = target()?.join("firmware").join(&chip.row.triple);
     fs::create_dir_all(folder.join("c"))?;
-    let image = format!("c/{example}");
-    let c = root().join("tandem/c");
-    let file = |name: &str| c.join(name).display().to_string();
+    let image = format!("c/{name}");
+    let tandem = root().join("tandem");
+    let file = |name: &str| tandem.join(name).display().to_string();
     let mut compiler = Command::new(COMPILER);
-    compiler.current_dir(root()).args(OPTIONS).args(more).arg(format!("-I{}", file("include")));
-    compiler.args(["-T", &file("examples/stm32f405.ld")]);
-    compiler.args([file(&format!("examples/{example}.c")), file("examples/board.c")]);
-    compiler.arg(folder.join("release/libtandem_c.a")).arg(file("cmsis.ld"));
+    compiler.current_dir(root()).args(OPTIONS).args(more).arg(format!("-I{}", file("c/include")));
+    compiler.args(["-T", &file("c/examples/stm32f405.ld")]);
+    compiler.args(files.map(|name| file(&name)));
+    compiler.arg(folder.join("release/libtandem_c.a")).arg(file("c/cmsis.ld"));
     compiler.arg("-lgcc").arg("-o").arg(Path::new(&folder).join(&image));
-    command::run(&mut compiler).with_context(|| format!("{example}.c does not compile"))?;
+    command::run(&mut compiler).with_context(|| format!("{name} does not compile"))?;
     Ok(image)
 }
 
