@@ -74,9 +74,10 @@
 // When the head of a slot with two others or more is cancelled, it is not known which of them is
 // due first. The next of the ring becomes the head and *pretends* to be due when the cancelled one
 // was, which is no later than any of them. When that time comes, it becomes the base, and all are
-// filed anew. So whatever is set and cancelled, each filing of a timer moves it to a nearer slot,
-// or moves the base within the nearest: at most 32 times from the farthest but one. In the farthest
-// slot, a timer is filed anew at most once in 2³¹ ticks.
+// filed anew. So whatever is set for later times and cancelled, each filing of a timer moves it to a
+// nearer slot, or moves the base within the nearest: at most 32 times from the farthest but one. A
+// timer that is set for a time no later than the base has those in the nearest slot filed once more.
+// In the farthest slot, a timer is filed anew at most once in 2³¹ ticks.
 //
 // The alarm stays as it is when the first timer is cancelled, and is not set again for a later
 // one: a time limit that does not come costs no access to the board's clock. The alarm then comes

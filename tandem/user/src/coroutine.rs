@@ -44,7 +44,7 @@ const LISTEN_UNTIL: usize = 33;
 /// The address of the page, once it has been opened.
 const PAGE: usize = 0x4fe0_0000;
 const SLOTS: u32 = 63;
-/// The bit of the inbox that says that a ring has changed in the present turn.
+/// The bit of the inbox that says that a ring has changed in the present turn, or bells were looked at.
 const CHANGED: u64 = 1 << 63;
 
 type Link = Cell<Option<NonNull<Header>>>;
@@ -260,6 +260,9 @@ impl Page {
         }
         compiler_fence(SeqCst);
         self.inbox.fetch_and(!bits, Relaxed);
+        // In a poll, a bell for which nobody waits has raised the process: the turns end, so that the
+        // next `publish` lowers it.
+        self.change();
     }
 
     /// Publishes the priority of the most urgent coroutine. `false` if the inbox has a bit, which

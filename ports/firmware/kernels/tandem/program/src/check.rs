@@ -37,6 +37,7 @@ pub fn run(_arena: &'static mut [MaybeUninit<u8>], only: &str) {
         ("coroutines", coroutines::coroutines),
         ("spaces", coroutines::spaces),
         ("published", coroutines::published),
+        ("unawaited", coroutines::unawaited),
         ("pages", coroutines::pages),
         ("unreaped", races::unreaped),
         ("successor", races::successor),

@@ -167,6 +167,37 @@ pub fn published() {
     notes().expect([1, 2, 3]);
 }
 
+/// A bell for which no coroutine waits raises its process until a poll that empties the inbox ends, and
+/// not for the turns behind it.
+pub fn unawaited() {
+    let gate = Semaphore::new(0).expect("a semaphore");
+    start(10, Family::Same, "between", move || {
+        gate.take();
+        notes().add(2);
+    });
+    start(5, Family::Same, "around", move || {
+        let (set, notes) = (open(), notes());
+        let unawaited = set.bell(20).expect("a bell");
+        let mut bell = set.bell(5).expect("a bell");
+        let ringers = [unawaited.ringer(), bell.ringer()];
+        let first = pin!(Coroutine::new(5, async move {
+            assert_eq!(ringers.map(Ringer::ring), [Ok(()), Ok(())]);
+            gate.give();
+            notes.add(1);
+            bell.wait().await;
+            yield_now().await;
+            notes.add(4);
+        }));
+        let second = pin!(Coroutine::new(5, async move { notes.add(3) }));
+        set.add(first.into_ref());
+        set.add(second.into_ref());
+        set.run(Order::Batched);
+    });
+    reap();
+    reap();
+    notes().expect([1, 2, 3, 4]);
+}
+
 /// A word of the page of coroutines.
 fn write(at: usize, value: u64) {
     // SAFETY: the page has been opened, and no set of this process uses it.
