@@ -121,19 +121,18 @@ impl Decision {
     }
 }
 
-/// The setting that holds back the task which took the processor while the worst of all was measured.
+/// The setting that holds back the task which took the processor while the worst of all was measured, if
+/// it is as urgent as the case. A less urgent one ran on only because an interrupt came late.
 fn remedy(run: &Run) -> Option<Step> {
     let (case, series) = worst_traced(run)?;
-    let Culprit { id, cpu, urgency } = schedule::culprit(case, series)?;
+    let Culprit { id, urgency } = schedule::culprit(case, series)?;
     let own: u32 = case.parameters.get("priority")?.parse().ok()?;
-    Some(match urgency.filter(|urgency| *urgency >= own && own > 1) {
-        Some(_) => Step::new("hold it back", format!("chrt -f -p {} {id}", own - 1)),
-        None => Step::new("a processor of its own", format!("boot with isolcpus={cpu}")),
-    })
+    let is_before = own > 1 && urgency.is_some_and(|urgency| urgency >= own);
+    is_before.then(|| Step::new("hold it back", format!("chrt -f -p {} {id}", own - 1)))
 }
 
 /// The traced case with the longest of all worst samples, and its series.
-pub(super) fn worst_traced(run: &Run) -> Option<(&CaseResult, &SeriesResult)> {
+pub fn worst_traced(run: &Run) -> Option<(&CaseResult, &SeriesResult)> {
     let traced = run.cases.iter().filter(|case| case.is_proven() && cause::unknown(case).is_some());
     let with_worst = traced.filter_map(|case| {
         let series = rule::usual(case).next()?;

@@ -78,8 +78,6 @@ pub fn sentence(
 pub(crate) struct Culprit {
     /// The number of the task.
     pub id: u32,
-    /// The processor.
-    pub cpu: u32,
     /// The priority under SCHED_FIFO or SCHED_RR, 1 to 99; `None` for a task of another class.
     pub urgency: Option<u32>,
 }
@@ -97,11 +95,8 @@ pub(crate) fn culprit(case: &CaseResult, series: &SeriesResult) -> Option<Culpri
     }
     let (id, took) = took.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let urgency = ran.priorities.get(&id).filter(|priority| (0..99).contains(*priority));
-    (took > MOST * (worst.1 - worst.0)).then(|| Culprit {
-        id,
-        cpu: record.cpu,
-        urgency: urgency.map(|priority| 99 - priority.unsigned_abs()),
-    })
+    (took > MOST * (worst.1 - worst.0))
+        .then(|| Culprit { id, urgency: urgency.map(|priority| 99 - priority.unsigned_abs()) })
 }
 
 /// The kernel's trace of the repetition with a series' worst sample.
@@ -451,7 +446,7 @@ pub mod tests {
         };
         assert_eq!(of(RECORD), None, "20 of 50 µs");
         let longer = RECORD.replace("5.000240: sched_switch", "5.000248: sched_switch");
-        let expected = Culprit { id: 9, cpu: 1, urgency: Some(98) };
+        let expected = Culprit { id: 9, urgency: Some(98) };
         assert_eq!(of(&longer), Some(expected));
         let ordinary = longer.replace("next_pid=9 next_prio=1", "next_pid=9 next_prio=120");
         assert_eq!(of(&ordinary).unwrap().urgency, None);

@@ -6,16 +6,17 @@ use std::{collections::BTreeSet, ops::Range};
 use maud::{Markup, html};
 
 use super::{
-    arrivals, builds, late, picture,
+    arrivals, builds, late, parts, picture,
     plot::{bar, dot, label},
     ranking, rounds, spread,
 };
 use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::builds::under,
-    answer::decision::Decision, answer::elsewhere, answer::latency::Latency, answer::list::Limited,
-    answer::list::List, answer::list::ListRow, answer::list::limited, answer::ranking::Place,
-    answer::ranking::Ranking, answer::ranking::amount_of, answer::rule, answer::rule::proper,
-    answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
+    answer::decision::Decision, answer::decision::worst_traced, answer::elsewhere,
+    answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
+    answer::list::limited, answer::ranking::Place, answer::ranking::Ranking,
+    answer::ranking::amount_of, answer::rule, answer::rule::proper, answer::rules, answer::span,
+    answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
 use chronoscope_run::{Run, Status, Unit, answer::Pick};
 use chronoscope_units as units;
@@ -48,6 +49,9 @@ pub fn answer(run: &Run) -> (String, Markup) {
             Body::Nothing => {},
         }
         @if let Some(line) = &answer.late { (late::figure(line)) }
+        @if let Some((case, series)) = answer.decision.as_ref().and_then(|_| worst_traced(run)) {
+            (parts::bar(case, series))
+        }
         @if let Some(spread) = &answer.spread { (spread::figure(spread)) }
         @for line in &answer.also { p.cap { (line) } }
         (problems(&answer.problems))

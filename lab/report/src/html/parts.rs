@@ -8,7 +8,9 @@ use super::{
     svg::Anchor,
 };
 use crate::{cause::parts, cause::parts::Parts};
+use chronoscope_run::{CaseResult, SeriesResult};
 use chronoscope_units::show;
+use maud::{Markup, html};
 
 /// Number of worst samples that are drawn.
 const MAX_BARS: usize = 8;
@@ -26,6 +28,31 @@ pub fn figures(panel: &Panel<'_>) -> Vec<Figure> {
         parts.iter().map(|parts| figure(panel, entry, parts)).collect()
     };
     worst(&all, MAX_CHARTS).flat_map(drawn).collect()
+}
+
+/// The parts of the worst sample of a series as one bar, with their lengths; empty where no trace shows
+/// them.
+pub fn bar(case: &CaseResult, series: &SeriesResult) -> Markup {
+    let found = parts::longest(case, series, 1);
+    let Some(Parts { source, names, rows }) = found.first() else { return Markup::default() };
+    let Some((_, lengths)) = rows.first() else { return Markup::default() };
+    let total: f64 = lengths.iter().sum();
+    let unit = series.unit.name();
+    let all = || names.iter().zip(lengths).enumerate().filter(|(_, (_, length))| **length > 0.0);
+    html! {
+        h2 { "The worst, " (show(total, unit)) ", by its parts" }
+        div.sb.whole {
+            @for (part, (name, length)) in all() {
+                i class={ "p" (part) } title=(name) style=(format!("width:{:.2}%", 100.0 * length / total)) {}
+            }
+        }
+        p.cap {
+            @for (part, (name, length)) in all() {
+                span.sign { i class={ "p" (part) } {} (name) " " b { (show(*length, unit)) } } " "
+            }
+            "by " (source)
+        }
+    }
 }
 
 fn figure(panel: &Panel<'_>, entry: &Entry<'_>, parts: &Parts) -> Figure {
