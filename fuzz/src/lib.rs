@@ -16,8 +16,8 @@ use std::{
 
 use anyhow::Result;
 use chronoscope_engine::{
-    case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
-    stream::Decoder, study, study::Overrides,
+    case::Case, case::Plan, case::expand, case::experiment, import as tools,
+    observation::Observation, stream::Decoder, study, study::Overrides,
 };
 use chronoscope_machine::{Machines, profile::Retirement};
 use chronoscope_report::{
@@ -25,7 +25,7 @@ use chronoscope_report::{
     google_benchmark, html, json, junit, outcomes::Outcomes, perfetto, table, timeline::Timeline,
     vcd,
 };
-use chronoscope_run::{CaseResult, Run, sample};
+use chronoscope_run::{CaseResult, Context, Run, sample};
 use chronoscope_store::{Place, Store, reference};
 use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 
@@ -33,7 +33,7 @@ use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets and of their folders in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 15] = [
+pub const READERS: [(&str, Reader); 16] = [
     ("stream", stream),
     ("records", records),
     ("study", study),
@@ -49,6 +49,7 @@ pub const READERS: [(&str, Reader); 15] = [
     ("retirement", retirement),
     ("image", observe::image),
     ("events", observe::events),
+    ("import", import),
 ];
 
 /// Calls the reader of that name.
@@ -66,7 +67,7 @@ fn ok_with_message<T>(outcome: Result<T>) -> Option<T> {
     outcome.map_err(|error| assert!(!format!("{error:#}").is_empty())).ok()
 }
 
-/// The result of a database file, whose errors are one line without SQLite's query.
+/// The result of a reader whose errors are one line: of a database file, without SQLite's query.
 fn one_line<T>(outcome: Result<T>) -> Option<T> {
     outcome
         .map_err(|error| {
@@ -172,20 +173,42 @@ pub fn baseline(bytes: &[u8]) {
 
 pub fn run(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
-    let Some(run) = ok_with_message(reference::parse(text).map_err(Into::into)) else { return };
+    if let Some(run) = ok_with_message(reference::parse(text).map_err(Into::into)) {
+        show(&run);
+    }
+}
+
+/// Shows a run in all formats, and reads it again.
+fn show(run: &Run) {
     let screen = Screen::plain();
-    let shown = table::render(&run, &screen)
-        + &answer::terminal::render(&run, &screen)
-        + &answer::explain::render(&run, &screen);
+    let shown = table::render(run, &screen)
+        + &answer::terminal::render(run, &screen)
+        + &answer::explain::render(run, &screen);
     assert!(!shown.contains('\u{1b}'), "an escape sequence reaches the terminal: {shown:?}");
-    html::render(&[(String::new(), &run)]);
-    csv::render(&run);
-    junit::render(&Outcomes::of_run(&run));
-    github::render(&Outcomes::of_run(&run));
-    let _ = google_benchmark::render(&run);
-    let written = json::render(&run).expect("JSON");
+    html::render(&[(String::new(), run)]);
+    csv::render(run);
+    junit::render(&Outcomes::of_run(run));
+    github::render(&Outcomes::of_run(run));
+    let _ = google_benchmark::render(run);
+    let written = json::render(run).expect("JSON");
     reference::parse(&written).expect("a run as it was written");
-    draw(&run);
+    draw(run);
+}
+
+/// A file of another tool.
+pub fn import(bytes: &[u8]) {
+    let path = Path::new("criterion/group/new/sample.json");
+    let recording = match tools::is_of_a_tool(bytes) {
+        true => tools::from_bytes(bytes),
+        false => {
+            let values = serde_json::Deserializer::from_slice(bytes).into_iter();
+            let Ok(values) = values.collect::<Result<Vec<_>, _>>() else { return };
+            tools::from_values(path, &values)
+        }
+    };
+    let Some(recording) = one_line(recording) else { return };
+    let origin = tools::Origin { path, changed: None, uuid: String::new() };
+    show(&recording.into_run(Context::default(), origin));
 }
 
 /// Draws the timeline of all cases in both formats.

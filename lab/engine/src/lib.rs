@@ -5,6 +5,7 @@
 pub mod case;
 pub mod doctor;
 pub mod fleet;
+pub mod import;
 pub mod journal;
 pub mod observation;
 pub mod peer;

@@ -82,7 +82,9 @@ pub fn cases(experiment: &str, rows: &[CaseRow], columns: Option<usize>) -> Stri
     for line in &lines {
         let CaseRow { key, host, series, unit, nominal, .. } = line[line.len() - 1];
         let (label, nominal) = (labels.get(key.as_str()).map_or("", String::as_str), *nominal);
-        let case = if hosts.len() > 1 { format!("{host}: {label}") } else { label.to_owned() };
+        // An imported run may have no host.
+        let is_shown = hosts.len() > 1 && !host.is_empty();
+        let case = if is_shown { format!("{host}: {label}") } else { label.to_owned() };
         let values: Vec<Option<f64>> = line.iter().map(|row| row.figure()).collect();
         let levels = Levels::new(&values, unit);
         let above =

@@ -22,7 +22,7 @@ pub struct Context {
     pub system: OneLine,
     /// The model of the processor.
     pub processor: OneLine,
-    /// The number of processors.
+    /// The number of processors; 0 in an imported run whose file does not have it.
     pub processors: usize,
     /// The processors' clock rate at the start; `None` if the system does not report it.
     #[serde(default)]
@@ -59,6 +59,22 @@ pub struct Context {
     /// The shard of a plan that the run is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// The file of another tool that the run was imported from; `None` for a run of the lab's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// The source of an imported run. Chronoscope has not measured it, and has seen the file alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Imported {
+    /// The tool, with its version where the file has it.
+    pub tool: OneLine,
+    /// The file's name without its folder; `-` for standard input.
+    pub file: OneLine,
+    /// The time of the import, as the run's `date`.
+    pub on: OneLine,
+    /// The source of the run's `date`: `by the file`, `by the file's last change` or `by the import`.
+    pub dated: OneLine,
 }
 
 /// A part of a plan: the cases and peers that one lab runs, all repetitions of each.

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub use answer::Answering;
 pub use case::{CaseResult, Clock};
-pub use context::{Context, Shard};
+pub use context::{Context, Imported, Shard};
 pub use cycles::{Cycles, Spent};
 pub use label::Label;
 pub use limit::{Limit, Quantity};

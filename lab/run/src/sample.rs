@@ -9,7 +9,7 @@ use chronoscope_statistics::{
 use chronoscope_units::OneLine;
 
 use crate::{
-    Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult,
+    Answering, CaseResult, Clock, Context, Cycles, Domain, EvidenceResult, FigureResult, Imported,
     Instrument, Label, Late, Limit, Paired, PeerResult, Published, Quantity, Repetition, Role, Run,
     SCHEMA, SeriesResult, Shard, Soak, Spent, Status, Unit, Verdict,
     answer::{Bar, Claim, Finding, Layout, Pick, Rounds, Ruling, Sentence, Stack, Sweep},
@@ -89,6 +89,12 @@ pub fn full() -> Run {
     run.context.revision = "489879a".into();
     let shard = |cases| Shard { number: 2, of: 8, plan: "9f86d081".into(), cases, peers: vec![0] };
     run.context.shard = Some(shard((0..run.cases.len()).collect()));
+    run.context.imported = Some(Imported {
+        tool: "hyperfine 1.15.0".into(),
+        file: "runs.json".into(),
+        on: "2026-02-01T12:00:00Z".into(),
+        dated: "by the file's last change".into(),
+    });
     run.context.doctor = vec!["load: busy: samples are late: stop it".into()];
     run
 }
@@ -217,6 +223,7 @@ fn context() -> Context {
         labels: BTreeMap::new(),
         revision: "".into(),
         shard: None,
+        imported: None,
         host: "desk".into(),
         system: "Linux 6.18".into(),
         processor: "a processor".into(),

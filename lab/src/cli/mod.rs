@@ -128,7 +128,8 @@ pub enum Command {
     Merge(Merge),
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
-    /// Store the runs of files. A run that the store has already, by its UUID, changes nothing.
+    /// Store the runs of files, or the results of hyperfine, Google Benchmark, criterion or rtla. A run
+    /// that the store has already, by its UUID, changes nothing.
     Import(Import),
     /// Show all experiments, their parameters, and all targets.
     List(List),
@@ -618,7 +619,8 @@ pub struct Export {
 
 #[derive(Args)]
 pub struct Import {
-    /// Files that `export` or `run --format json` wrote; - for standard input.
+    /// Files that `export` or `run --format json` wrote, or results of another tool; - for standard
+    /// input.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// No remarks.

@@ -7,7 +7,7 @@ use crate::{cli, cli::PrintFormat};
 use chronoscope_base::console;
 use chronoscope_engine::{case::experiment, fleet::label};
 use chronoscope_report::{self as report, Screen, history, text_table::fold};
-use chronoscope_run::names::{OBSERVE, WATCH};
+use chronoscope_run::names::{IMPORT, OBSERVE, WATCH};
 use chronoscope_store::{RunFilter, Store};
 use chronoscope_units::OneLine;
 
@@ -30,8 +30,8 @@ pub fn execute(arguments: &cli::History) -> Result<u8> {
     let columns = Screen::for_output(arguments.print.output.as_deref(), None).columns;
     let text = match &arguments.experiment {
         Some(name) => {
-            // An observation and a watch are no experiments of the suite.
-            let own = [OBSERVE, WATCH].into_iter().find(|own| name == own);
+            // An observation, a watch and an import are no experiments of the suite.
+            let own = [OBSERVE, WATCH, IMPORT].into_iter().find(|own| name == own);
             let known = own.map_or_else(|| experiment(name).map(|spec| spec.name), Ok)?;
             let rows = store.cases_of(known, &which, arguments.limit)?;
             if rows.is_empty() {

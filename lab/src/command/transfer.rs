@@ -1,18 +1,22 @@
-//! `chronoscope export` and `chronoscope import`: runs as lines of JSON, from one store to another.
+//! `chronoscope export` and `chronoscope import`: runs as lines of JSON, from one store to another, and
+//! results of other tools.
 
 use std::{
     cell::Cell,
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Cursor, Read},
     path::Path,
     rc::Rc,
+    slice,
+    time::SystemTime,
 };
 
 use anyhow::{Error, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::history::Filter;
-use crate::cli;
+use super::{history::Filter, keep};
+use crate::{cli, revision::REVISION};
 use chronoscope_base::{console, digest};
+use chronoscope_engine::{import, runner::context};
 use chronoscope_report as report;
 use chronoscope_run::Run;
 use chronoscope_store::{Store, reference, reference::MAX_FILE, reference::Reference};
@@ -85,19 +89,27 @@ fn number(word: &std::ffi::OsString, store: &Store) -> Result<i64> {
 }
 
 /// Stores the runs of files, and names each run that is refused. A run that the store has already
-/// is left as it is. Returns the exit status.
+/// is left as it is. The results in a file of another tool make one run. Returns the exit status.
 ///
 /// # Errors
 /// A run was refused, or the store can no longer be written.
 pub fn import(arguments: &cli::Import) -> Result<u8> {
     let mut store = Store::create(&arguments.store.place()?)?;
     store.check_writable()?;
-    let mut import = Import { store: &mut store, counts: Counts::default(), refused: Refused(0) };
+    let mut import = Import {
+        store: &mut store,
+        counts: Counts::default(),
+        refused: Refused(0),
+        quiet: arguments.quiet,
+    };
     for path in &arguments.files {
         match path.as_os_str().to_str() {
-            Some("-") => import.read(path, io::stdin().lock())?,
+            Some("-") => import.read(&Named { path, changed: None }, io::stdin().lock())?,
             _ => match file::open(path) {
-                Ok(file) => import.read(path, file)?,
+                Ok(file) => {
+                    let changed = file.metadata().and_then(|known| known.modified()).ok();
+                    import.read(&Named { path, changed }, file)?;
+                }
                 Err(error) => import.refuse(path, error.into())?,
             },
         }
@@ -132,29 +144,60 @@ struct Import<'a> {
     store: &'a mut Store,
     counts: Counts,
     refused: Refused,
+    quiet: bool,
 }
 
+/// A file that is read.
+struct Named<'a> {
+    path: &'a Path,
+    /// The time of its last change; `None` for standard input.
+    changed: Option<SystemTime>,
+}
+
+/// The bytes that tell a file of another tool that is not JSON.
+const HEAD: u64 = 32;
+
 impl Import<'_> {
-    /// Stores each run of a stream of JSON values, one by one. Text that is no JSON ends the
-    /// stream, because the values behind it cannot be found.
+    /// Stores each run of a stream of JSON values, one by one, or the one run of another tool's file.
+    /// Text that is no JSON ends the stream, because the values behind it cannot be found.
     ///
     /// # Errors
     /// The store cannot be written.
-    fn read(&mut self, path: &Path, source: impl Read) -> Result<()> {
+    fn read(&mut self, from: &Named<'_>, source: impl Read) -> Result<()> {
         let left = Rc::new(Cell::new(MAX_FILE));
-        let source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
+        let mut source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
+        let mut head = Vec::new();
+        if let Err(error) = source.by_ref().take(HEAD).read_to_end(&mut head) {
+            return self.refuse(from.path, error.into());
+        }
+        if import::is_of_a_tool(&head) {
+            let read = source.read_to_end(&mut head).map_err(Error::from);
+            let recording = read.and_then(|_| import::from_bytes(&head));
+            return self.add_recording(from, recording, &head);
+        }
+        let source = Cursor::new(head).chain(source);
         let mut values = serde_json::Deserializer::from_reader(source).into_iter::<Value>();
         for place in 1.. {
             let (run, is_last) = match values.next() {
-                None if place == 1 => return self.refuse(path, anyhow!("there is no run in it")),
+                None if place == 1 => {
+                    return self.refuse(from.path, anyhow!("there is no run in it"));
+                }
                 None => return Ok(()),
+                Some(Ok(value)) if place == 1 && import::is_json_of_a_tool(&value) => {
+                    // The results make one run, whose values all have to fit the limit.
+                    let rest = values.collect::<Result<Vec<_>, _>>().map_err(Error::from);
+                    let all = rest.map(|rest| [vec![value], rest].concat());
+                    let bytes = all.as_ref().ok().map(serde_json::to_vec).transpose()?;
+                    let recording = all.and_then(|all| import::from_values(from.path, &all));
+                    return self.add_recording(from, recording, &bytes.unwrap_or_default());
+                }
                 Some(Ok(value)) => (reference::from_value(value).map_err(Error::from), false),
                 Some(Err(error)) => {
                     (Err(Error::from(error).context("the rest of the file is not read")), true)
                 }
             };
             if let Err(error) = run.and_then(|run| self.add(run)) {
-                self.refuse(path, error.context(format!("run {place}")))?;
+                self.refuse(from.path, error.context(format!("run {place}")))?;
             }
             if is_last {
                 return Ok(());
@@ -162,6 +205,34 @@ impl Import<'_> {
             left.set(MAX_FILE);
         }
         Ok(())
+    }
+
+    /// Stores the run of another tool's file. The run has a UUID from the file's content, so that it
+    /// is stored once.
+    fn add_recording(
+        &mut self,
+        from: &Named<'_>,
+        recording: Result<import::Recording>,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let recording = match recording {
+            Ok(recording) => recording,
+            Err(error) => return self.refuse(from.path, error),
+        };
+        let uuid = digest::uuid(bytes);
+        if self.store.find(&uuid)?.is_some() {
+            self.counts.known += 1;
+            return Ok(());
+        }
+        let origin = import::Origin { path: from.path, changed: from.changed, uuid };
+        let run = recording.into_run(context::now(REVISION), origin);
+        match self.store.add(&[&run]) {
+            Ok(numbers) => {
+                self.counts.stored += 1;
+                keep::publish(self.store, slice::from_ref(&run), &numbers, self.quiet)
+            }
+            Err(error) => self.refuse(from.path, error),
+        }
     }
 
     /// Stores a run. A run of an older program gets a UUID from its content, so that it is stored

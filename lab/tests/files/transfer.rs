@@ -83,3 +83,55 @@ fn two_machines_of_one_name_are_told() {
     assert!(told(&words));
     assert!(!told(&words));
 }
+
+/// The folder with files that other tools have made.
+const OF_TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engine/src/import/fixtures");
+
+/// A file of another tool makes one run, once, which is reported, compared and exported like any other,
+/// and which says where it comes from.
+#[test]
+fn results_of_other_tools_are_runs() {
+    let folder = Folder::new("import-tools");
+    let store = folder.path("runs.sqlite");
+    let answer = |words: &[&str]| chronoscope(&[words, &["--store", &store]].concat());
+    for (file, trust) in [
+        ("hyperfine.json", "As hyperfine says: measured "),
+        ("google_benchmark.json", "As google-benchmark says: measured 2026-11-28T17:06:45Z"),
+        ("criterion_sample.json", "As criterion says"),
+        ("cargo_criterion.json", "As cargo-criterion says"),
+        ("rtla_timerlat.txt", "As rtla says"),
+    ] {
+        let path = format!("{OF_TOOLS}/{file}");
+        let told = answer(&["import", &path]).exits(0).stderr.clone();
+        assert!(told.contains("imported 1 run, and the store had 0 runs"), "{told}");
+        let told = answer(&["import", &path]).exits(0).stderr.clone();
+        assert!(told.contains("imported 0 runs, and the store had 1 run"), "{told}");
+        let shown = answer(&["report", "last"]);
+        assert!(shown.stdout.contains(trust), "{file}: {shown:#?}");
+        assert!(answer(&["report", "last", "--format", "html"]).stdout.contains("</html>"));
+        let json = answer(&["report", "last", "--format", "json"]).stdout.clone();
+        let run: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(run["context"]["imported"]["file"], file);
+    }
+    // The same commands, measured again and half as slow.
+    let later = fs::read_to_string(format!("{OF_TOOLS}/hyperfine.json")).unwrap();
+    let mut later: serde_json::Value = serde_json::from_str(&later).unwrap();
+    for time in later["results"][0]["times"].as_array_mut().unwrap() {
+        *time = (time.as_f64().unwrap() * 1.9).into();
+    }
+    let file = folder.file("later.json", later.to_string());
+    answer(&["import", &file]).exits(0);
+    let compared = answer(&["compare", "1", "6"]);
+    assert!(compared.stdout.contains("sleep+0.01"), "{compared:#?}");
+    assert!(!compared.stdout.contains("nothing to compare"), "{compared:#?}");
+    // A damaged file is named in one line, and nothing of it is stored.
+    later["results"][1]["times"][3] = "x".into();
+    let file = folder.file("damaged.json", later.to_string());
+    let told = answer(&["import", &file]).exits(1).stderr.clone();
+    assert!(told.contains("damaged.json: result 2: "), "{told}");
+    assert!(
+        told.ends_with("1 run was refused; imported 0 runs, and the store had 0 runs\n"),
+        "{told}"
+    );
+    assert!(answer(&["history"]).stdout.lines().count() < 12);
+}

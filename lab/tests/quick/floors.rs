@@ -63,7 +63,7 @@ const REPORT: House = House {
 const ENGINE: House = House {
     folder: "engine/src",
     floors: &[
-        &["fleet", "runner", "variant"],
+        &["fleet", "import", "runner", "variant"],
         &["doctor", "journal", "observation", "study"],
         &["case", "peer", "stream"],
     ],

@@ -1,11 +1,13 @@
-//! The cases that are no experiment of the suite: an image that is observed from outside, and a
-//! program under watch.
+//! The cases that are no experiment of the suite: an image that is observed from outside, a program
+//! under watch, and figures of another tool.
 
 use chronoscope_suite::Spec;
 
 use super::{Case, Vary};
 use chronoscope_machine::observe::PATIENCE;
-use chronoscope_run::{Limit, Target, compared::StatisticChoice, names::OBSERVE, names::WATCH};
+use chronoscope_run::{
+    Limit, Target, compared::StatisticChoice, names::IMPORT, names::OBSERVE, names::WATCH,
+};
 
 /// The form of an observation's case. No port runs it.
 static OBSERVATION: Spec = Spec {
@@ -36,6 +38,17 @@ static WATCHING: Spec = Spec {
     ..OBSERVATION
 };
 
+/// The form of a case that another tool has measured.
+static IMPORTING: Spec = Spec {
+    name: IMPORT,
+    summary: "a file of another tool",
+    start: "by that tool",
+    end: "by that tool",
+    statistic: "each sample is one that the tool has written",
+    evidence: "the counts in the tool's own file: Chronoscope has not measured it",
+    ..OBSERVATION
+};
+
 impl Case {
     /// The case of an observation, which runs once, with the machine's settings.
     pub fn observation(target: Target, settings: Vec<(String, String)>) -> Self {
@@ -62,5 +75,10 @@ impl Case {
         // An emulator's last instruction tells no case from another.
         let asked = observation.asked.iter().filter(|name| *name != "limit").cloned().collect();
         Self { spec: &WATCHING, asked, limits, ..observation }
+    }
+
+    /// The case of figures that another tool has measured. No machine runs it.
+    pub fn imported(target: Target, settings: Vec<(String, String)>) -> Self {
+        Self { spec: &IMPORTING, ..Self::observation(target, settings) }
     }
 }

@@ -236,6 +236,8 @@ fn context(parts: &[Part], command: Vec<OneLine>) -> Context {
         doctor: doctor.into_iter().cloned().collect(),
         interrupted: contexts().any(|context| context.interrupted),
         shard: None,
+        // Figures of another tool stay such.
+        imported: contexts().find_map(|context| context.imported.clone()),
     }
 }
 

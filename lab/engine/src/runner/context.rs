@@ -46,6 +46,7 @@ pub fn now(revision: &str) -> Context {
         doctor: Vec::new(),
         interrupted: false,
         shard: None,
+        imported: None,
     }
 }
 

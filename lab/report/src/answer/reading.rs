@@ -9,7 +9,9 @@ use super::{
     list, rule,
     span::{Span, is_average},
 };
-use chronoscope_run::{CaseResult, Run, SeriesResult, Statistic, names::OBSERVE, names::WATCH};
+use chronoscope_run::{
+    CaseResult, Run, SeriesResult, Statistic, names::IMPORT, names::OBSERVE, names::WATCH,
+};
 
 /// Collects the names and the readings of the rows of the suite's table of experiments.
 macro_rules! readings {
@@ -36,9 +38,13 @@ const OBSERVED: (&str, &Reading) = (
 const WATCHED: (&str, &Reading) =
     (WATCH, &Reading { question: "how long does each round take?", ..*OBSERVED.1 });
 
+/// The reading of figures of another tool, whose series are of equal rank.
+const IMPORTED: (&str, &Reading) =
+    (IMPORT, &Reading { sentences: &["{p50} at the median, {max} at worst"], ..*OBSERVED.1 });
+
 /// The reading of an experiment; `None` for an unknown one.
 pub fn find(experiment: &str) -> Option<&'static Reading> {
-    let mut readings = READINGS.iter().chain([&OBSERVED, &WATCHED]);
+    let mut readings = READINGS.iter().chain([&OBSERVED, &WATCHED, &IMPORTED]);
     readings.find(|(name, _)| *name == experiment).map(|(_, reading)| *reading)
 }
 
@@ -196,7 +202,7 @@ fn first_series<'a>(cases: &'a [CaseResult], experiment: &str) -> Option<&'a str
 /// and others last.
 pub fn experiments(run: &Run) -> Vec<&'static str> {
     let has = |name: &str| run.cases.iter().any(|case| case.experiment == name && case.is_proven());
-    let all = experiments::EXPERIMENTS.iter().map(|spec| spec.name).chain([OBSERVE, WATCH]);
+    let all = experiments::EXPERIMENTS.iter().map(|spec| spec.name).chain([OBSERVE, WATCH, IMPORT]);
     all.filter(|name| has(name)).collect()
 }
 

@@ -5,7 +5,7 @@ use chronoscope_suite::{Parameter, Values, experiments, spec::Better, spec::Figu
 use super::{reading, span::Span};
 use chronoscope_run::{
     Answering, CaseResult, Label, Run, SeriesResult, answer::Bound, answer::Condition,
-    answer::Pick, answer::Sentence, names::CHIP, names::COMPILED, names::WATCH,
+    answer::Pick, answer::Sentence, names::CHIP, names::COMPILED, names::IMPORT, names::WATCH,
 };
 use chronoscope_units::OneLine;
 
@@ -98,7 +98,8 @@ fn left_out(experiment: &str, name: &str) -> Option<&'static str> {
 /// question, in most cases the first measured series. The series of the experiment `operations` and the
 /// marks of a program are of equal rank, so all of them represent the case.
 pub fn usual(case: &CaseResult) -> impl Iterator<Item = &SeriesResult> {
-    let are_equals = [experiments::operations::SPEC.name, WATCH].contains(&&*case.experiment);
+    let are_equals =
+        [experiments::operations::SPEC.name, WATCH, IMPORT].contains(&&*case.experiment);
     let typical = reading::find(&case.experiment).map(|reading| reading.typical);
     let skipped = match typical {
         Some(Figure::Last(_)) => case.measured().count().saturating_sub(1),

@@ -63,6 +63,10 @@ impl Trust {
         let mut verdicts = Vec::new();
         if 3 * nothing > asked.len() {
             verdicts.push(Verdict::bad("Trust nothing yet", &[]));
+        } else if let Some(imported) = &run.context.imported {
+            let when = format!("measured {}, {}", run.context.date, imported.dated);
+            let checked = "only its file was checked".to_owned();
+            verdicts.push(Verdict::bad(format!("As {} says", imported.tool), &[when, checked]));
         } else {
             verdicts.extend(exactly(&exact, !times.is_empty()));
             verdicts.extend(of_times(&times, run, !exact.is_empty()));

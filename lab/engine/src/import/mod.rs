@@ -1,0 +1,409 @@
+//! Reads the files of other tools as cases of a run. Each format is one reader; this module knows
+//! which reader a file needs, and how figures become a case. The module opens no file.
+
+mod criterion;
+mod google_benchmark;
+mod hyperfine;
+mod rtla;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use chronoscope_suite::wire::{self, BLOCK, Clock, Domain, Evidence, Record, Sample};
+use humantime::{format_rfc3339_seconds, parse_rfc3339};
+use serde_json::Value;
+
+use crate::{case::Case, observation::Observation};
+use chronoscope_run::{
+    CaseResult, Context, Imported, Repetition, Run, SCHEMA, Target, names::IMPORT,
+};
+use chronoscope_units::{OneLine, printable};
+
+/// The most cases of one file.
+const MAX_CASES: usize = 10_000;
+
+/// The largest value of a sample, in ticks: all derived figures stay finite.
+const MAX_TICKS: f64 = 1e18;
+
+/// The names of the tools whose files are read, for messages.
+pub const TOOLS: &str =
+    "hyperfine's, Google Benchmark's or criterion's JSON, or a histogram of rtla's";
+
+/// The results of another tool, from one file.
+pub struct Recording {
+    tool: String,
+    /// The tool's version; empty where the file has none.
+    version: String,
+    /// The time of the measurement, in UTC; `None` where the file does not say.
+    date: Option<String>,
+    /// The conditions that the file names. The others are unknown.
+    conditions: Context,
+    cases: Vec<CaseResult>,
+}
+
+/// The file that a recording comes from.
+pub struct Origin<'a> {
+    /// The path, or `-`.
+    pub path: &'a Path,
+    /// The time of the file's last change; `None` for standard input.
+    pub changed: Option<SystemTime>,
+    /// The UUID of the run.
+    pub uuid: String,
+}
+
+/// Returns whether a JSON value is of a tool that [`from_values`] reads.
+pub fn is_json_of_a_tool(value: &Value) -> bool {
+    json_reader(value).is_some()
+}
+
+/// A reader of all JSON values of a file.
+type JsonReader = fn(&Path, &[Value]) -> Result<Recording>;
+
+fn json_reader(value: &Value) -> Option<JsonReader> {
+    // A run of Chronoscope's has these two, whatever else it has.
+    if value.get("schema").is_some() && value.get("cases").is_some() {
+        return None;
+    }
+    let readers: [(fn(&Value) -> bool, JsonReader); 4] = [
+        (hyperfine::is_its, hyperfine::read),
+        (google_benchmark::is_its, google_benchmark::read),
+        (criterion::is_sample, criterion::read_sample),
+        (criterion::is_message, criterion::read_messages),
+    ];
+    readers.into_iter().find(|(is_its, _)| is_its(value)).map(|(_, read)| read)
+}
+
+/// Reads the JSON values of a file, of which [`is_json_of_a_tool`] holds for the first.
+///
+/// # Errors
+/// A value is of another tool, or a field is missing or makes no sense; the message has its place.
+pub fn from_values(path: &Path, values: &[Value]) -> Result<Recording> {
+    let Some(read) = values.first().and_then(json_reader) else { bail!("it is not {TOOLS}") };
+    read(path, values)
+}
+
+/// Returns whether a file that begins with these bytes, and is not JSON, is of a tool that
+/// [`from_bytes`] reads. 32 bytes are enough.
+pub fn is_of_a_tool(head: &[u8]) -> bool {
+    rtla::is_its(head)
+}
+
+/// Reads a whole file for which [`is_of_a_tool`] holds.
+///
+/// # Errors
+/// The file is cut, damaged, or of a version with another form; the message has the place.
+pub fn from_bytes(bytes: &[u8]) -> Result<Recording> {
+    rtla::read(bytes)
+}
+
+impl Recording {
+    fn new(tool: &str) -> Self {
+        let conditions = Context::default();
+        let (version, date) = (String::new(), None);
+        Self { tool: tool.to_owned(), version, date, conditions, cases: Vec::new() }
+    }
+
+    /// Adds a case.
+    ///
+    /// # Errors
+    /// There are too many, or the case has figures that no run can hold.
+    fn add(&mut self, measured: Measured) -> Result<()> {
+        ensure!(self.cases.len() < MAX_CASES, "more than {MAX_CASES} benchmarks");
+        let name = printable(&measured.name);
+        let case = measured.result(&self.tool, &self.version).context(name)?;
+        ensure!(
+            self.cases.iter().all(|known| known.key() != case.key()),
+            "`{}` is there twice: give each benchmark a name of its own",
+            case.label
+        );
+        self.cases.push(case);
+        Ok(())
+    }
+
+    /// The run of the recording. `context` is of the import.
+    pub fn into_run(self, context: Context, origin: Origin<'_>) -> Run {
+        let changed = origin.changed.map(|at| format_rfc3339_seconds(at).to_string());
+        let (date, dated) = match (self.date, changed) {
+            (Some(date), _) => (date.into(), "by the file"),
+            (None, Some(changed)) => (changed.into(), "by the file's last change"),
+            (None, None) => (context.date.clone(), "by the import"),
+        };
+        let tool = format!("{} {}", self.tool, self.version);
+        let file = origin.path.file_name().unwrap_or(origin.path.as_os_str());
+        let imported = Imported {
+            tool: tool.trim_end().into(),
+            file: OneLine::from(&*file.to_string_lossy()),
+            on: context.date,
+            dated: dated.into(),
+        };
+        let context = Context {
+            date,
+            uuid: origin.uuid.into(),
+            program: context.program,
+            revision: context.revision,
+            command: context.command,
+            imported: Some(imported),
+            ..self.conditions
+        };
+        Run {
+            schema: SCHEMA,
+            context,
+            study: OneLine::new(),
+            title: OneLine::new(),
+            notes: "".into(),
+            answering: None,
+            cases: self.cases,
+            peers: Vec::new(),
+        }
+    }
+}
+
+/// The figures of one benchmark or recording.
+struct Measured {
+    /// The name, the case's parameter `benchmark`.
+    name: String,
+    /// Further parameters.
+    parameters: Vec<(String, String)>,
+    /// The ticks per second of all samples.
+    hertz: u64,
+    series: Vec<Series>,
+    /// The numbers of each repetition.
+    figures: Vec<Vec<Figure>>,
+    /// Counts of the file's: name, value, and the lowest and the highest that are right.
+    evidence: Vec<(&'static str, f64, f64, f64)>,
+    log: Vec<String>,
+}
+
+/// A number: name, unit and value.
+type Figure = (String, &'static str, f64);
+
+/// The series of a case.
+struct Series {
+    name: String,
+    is_measured: bool,
+    /// Operations in a sample.
+    per: f64,
+    /// The samples of each repetition.
+    repetitions: Vec<Samples>,
+}
+
+/// The samples of a repetition.
+enum Samples {
+    /// In the order of time.
+    Timed(Vec<Interval>),
+    /// Values and how often each was seen: their order is unknown.
+    Counted(Vec<(u64, u64)>),
+}
+
+/// A sample, in ticks since the recording's start.
+#[derive(Clone, Copy)]
+struct Interval {
+    start: u64,
+    length: u64,
+}
+
+/// The samples of intervals, whose starts all series of a case count from one moment.
+fn in_order(intervals: &[Interval]) -> impl Iterator<Item = Sample> {
+    let mut last = 0;
+    intervals.iter().map(move |interval| {
+        let gap = interval.start.wrapping_sub(last).cast_signed();
+        last = interval.start;
+        Sample { gap, value: interval.length }
+    })
+}
+
+impl Samples {
+    /// One value whose time is unknown.
+    fn one(value: u64) -> Self {
+        Self::Timed(vec![Interval { start: 0, length: value }])
+    }
+}
+
+impl Measured {
+    fn new(name: &str, hertz: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            parameters: Vec::new(),
+            hertz,
+            series: Vec::new(),
+            figures: Vec::new(),
+            evidence: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// The result of a case with these figures, judged like any other.
+    fn result(self, tool: &str, version: &str) -> Result<CaseResult> {
+        // Parts of a label stand between blanks.
+        let word = |text: &str| printable(text).replace(' ', "+");
+        let own = self.parameters.iter().map(|(name, value)| (word(name), word(value)));
+        let parameters = [("benchmark".to_owned(), word(&self.name))].into_iter().chain(own);
+        let target = Target { kernel: tool.to_owned(), machine: IMPORT.to_owned(), image: None };
+        let case = Case::imported(target, parameters.collect());
+        let is_ordered = |one: &Samples| matches!(one, Samples::Timed(_));
+        let keeps = self.series.iter().all(|series| series.repetitions.iter().all(is_ordered));
+        let mut observation = Observation::new(&case, keeps);
+        observation.made(BTreeMap::from([("benchmark".to_owned(), printable(&self.name))]), "");
+        let hello =
+            Record::Hello { version: wire::VERSION, kernel: tool, release: version, request: "" };
+        observation.take(&hello)?;
+        if !self.series.is_empty() {
+            let clock = Clock { domain: Domain::Wall, hertz: self.hertz, resolution: 1 };
+            observation.take(&Record::Clock(clock))?;
+        }
+        for (name, value, low, high) in self.evidence {
+            observation.take(&Record::Evidence(Evidence { name, value, low, high }))?;
+        }
+        for line in &self.log {
+            observation.take(&Record::Log(line))?;
+        }
+        let of_series = self.series.iter().map(|series| series.repetitions.len()).max();
+        for place in 0..of_series.unwrap_or(0).max(self.figures.len()) {
+            for (name, unit, value) in self.figures.get(place).into_iter().flatten() {
+                observation.take(&Record::Figure { name, unit, value: *value })?;
+            }
+            let mut id = 0;
+            for series in &self.series {
+                let Some(samples) = series.repetitions.get(place) else { continue };
+                series.send(id, samples, &mut observation)?;
+                id = id.checked_add(1).context("more than 255 series")?;
+            }
+            if of_series.is_some() {
+                observation.take(&Record::End { records: 0 })?;
+            }
+        }
+        let mut result = observation.finish(&case).judged();
+        for series in &self.series {
+            let known = result.series.iter_mut().find(|known| *known.name == *series.name);
+            let Some(known) = known else { continue };
+            if let Some(single) = series.single(self.hertz) {
+                // The median of one sample is it, though a summary of it has none.
+                known.by_repetition = single;
+            }
+            if !series.repetitions.iter().all(is_ordered) {
+                // All of these need the order of the samples.
+                (known.bursts, known.upper_limits) = (None, None);
+                (known.summary.cold, known.summary.cold_count) = (Vec::new(), 0);
+            }
+        }
+        result.find_intervals();
+        Ok(result)
+    }
+}
+
+impl Series {
+    fn measured(name: impl Into<String>) -> Self {
+        Self { name: name.into(), is_measured: true, per: 1.0, repetitions: Vec::new() }
+    }
+
+    fn auxiliary(name: impl Into<String>) -> Self {
+        Self { is_measured: false, ..Self::measured(name) }
+    }
+
+    /// The figures of each repetition, if all have a single sample.
+    fn single(&self, hertz: u64) -> Option<Vec<Repetition>> {
+        let tick = 1e9 / hertz as f64 / self.per;
+        let figures = |samples: &Samples| match samples {
+            Samples::Timed(intervals) => match &**intervals {
+                [one] => {
+                    let (value, count) = (one.length as f64 * tick, 1);
+                    let (min, p50, max, mean) = (value, value, value, value);
+                    Some(Repetition { count, min, p50, p99: None, p999: None, max, mean })
+                }
+                _ => None,
+            },
+            Samples::Counted(_) => None,
+        };
+        self.repetitions.iter().map(figures).collect()
+    }
+
+    /// Passes the series and the samples of a repetition to the case's observation.
+    fn send(&self, id: u8, samples: &Samples, observation: &mut Observation) -> Result<()> {
+        let role = if self.is_measured { wire::Role::Measured } else { wire::Role::Auxiliary };
+        let head = wire::Series { id, role, per: self.per, ..wire::Series::measured(&self.name) };
+        observation.take(&Record::Series(head))?;
+        let mut all: Box<dyn Iterator<Item = Sample> + '_> =
+            match samples {
+                Samples::Timed(intervals) => Box::new(in_order(intervals)),
+                Samples::Counted(counts) => Box::new(counts.iter().flat_map(|(value, count)| {
+                    (0..*count).map(|_| Sample { gap: 0, value: *value })
+                })),
+            };
+        loop {
+            let block = wire::Samples { series: id, block: all.by_ref().take(BLOCK).collect() };
+            if block.block.is_empty() {
+                return Ok(());
+            }
+            observation.take(&Record::Samples(block))?;
+        }
+    }
+}
+
+/// A time in ns, of `per` operations, as ticks of 1 GHz.
+///
+/// # Errors
+/// The time is no number, negative, or longer than 30 years.
+fn ticks(ns: f64, per: f64) -> Result<u64> {
+    let all = ns * per;
+    ensure!((0.0..=MAX_TICKS).contains(&all), "{all} ns is no time");
+    Ok(all.round() as u64)
+}
+
+/// The number of a field.
+fn number(value: &Value, field: &str) -> Result<f64> {
+    let number = value.get(field).and_then(Value::as_f64);
+    number.with_context(|| format!("it has no number `{field}`: export it again with the tool"))
+}
+
+/// The text of a field.
+fn text<'v>(value: &'v Value, field: &str) -> Result<&'v str> {
+    let text = value.get(field).and_then(Value::as_str);
+    text.with_context(|| format!("it has no text `{field}`: export it again with the tool"))
+}
+
+/// The numbers of a field, at least one.
+fn numbers(value: &Value, field: &str) -> Result<Vec<f64>> {
+    let list = value.get(field).and_then(Value::as_array);
+    let list = list.with_context(|| format!("it has no list `{field}`"))?;
+    ensure!(!list.is_empty(), "`{field}` is empty");
+    let number = |(place, value): (usize, &Value)| {
+        value.as_f64().with_context(|| format!("`{field}`: value {} is no number", place + 1))
+    };
+    list.iter().enumerate().map(number).collect()
+}
+
+/// The one value of a file.
+fn only(values: &[Value]) -> Result<&Value> {
+    match values {
+        [value] => Ok(value),
+        _ => bail!("there is more behind its end: import each result from a file of its own"),
+    }
+}
+
+/// A time such as `2026-11-28T17:06:45+01:00`, in UTC; `None` for any other text.
+fn in_utc(text: &str) -> Option<String> {
+    let (local, offset) = text.split_at_checked(19)?;
+    let local = parse_rfc3339(&format!("{local}Z")).ok()?;
+    let time = match offset {
+        "Z" => local,
+        _ => {
+            let (hours, minutes) = offset.get(1..)?.split_once(':')?;
+            let seconds = 3600 * hours.parse::<u64>().ok()? + 60 * minutes.parse::<u64>().ok()?;
+            let offset_by = Duration::from_secs(seconds.min(86_400));
+            match offset.as_bytes().first()? {
+                b'+' => local.checked_sub(offset_by)?,
+                b'-' => local.checked_add(offset_by)?,
+                _ => return None,
+            }
+        }
+    };
+    // An earlier or a later year has no such form.
+    let is_shown = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs() < 253_402_300_800;
+    is_shown.then(|| format_rfc3339_seconds(time).to_string())
+}
