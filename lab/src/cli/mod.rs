@@ -128,7 +128,8 @@ pub enum Command {
     Merge(Merge),
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
-    /// Store the runs of files, or the results of hyperfine, Google Benchmark, criterion or rtla. A run
+    /// Store the runs of files, or the results of hyperfine, Google Benchmark, criterion, rtla or
+    /// SystemView. A run
     /// that the store has already, by its UUID, changes nothing.
     Import(Import),
     /// Show all experiments, their parameters, and all targets.

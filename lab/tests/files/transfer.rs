@@ -100,6 +100,7 @@ fn results_of_other_tools_are_runs() {
         ("criterion_sample.json", "As criterion says"),
         ("cargo_criterion.json", "As cargo-criterion says"),
         ("rtla_timerlat.txt", "As rtla says"),
+        ("systemview.SVDat", "As systemview says"),
     ] {
         let path = format!("{OF_TOOLS}/{file}");
         let told = answer(&["import", &path]).exits(0).stderr.clone();
@@ -121,9 +122,9 @@ fn results_of_other_tools_are_runs() {
     }
     let file = folder.file("later.json", later.to_string());
     answer(&["import", &file]).exits(0);
-    let compared = answer(&["compare", "1", "6"]);
-    assert!(compared.stdout.contains("sleep+0.01"), "{compared:#?}");
-    assert!(!compared.stdout.contains("nothing to compare"), "{compared:#?}");
+    let compared = answer(&["compare", "1", "7"]);
+    assert!(compared.stdout.contains("× 1.900"), "{compared:#?}");
+    assert!(compared.stdout.contains("B is as hyperfine says."), "{compared:#?}");
     // A damaged file is named in one line, and nothing of it is stored.
     later["results"][1]["times"][3] = "x".into();
     let file = folder.file("damaged.json", later.to_string());

@@ -34,9 +34,8 @@ pub fn read(_: &Path, values: &[Value]) -> Result<Recording> {
 
 /// The case of a command.
 fn command(result: &Value) -> Result<Measured> {
-    let times = numbers(result, "times").context(
-        "only a summary without each run's time: export it with --export-json of hyperfine 1.5 or newer",
-    )?;
+    let times = numbers(result, "times")
+        .context("only a summary without each run's time: export it with a newer hyperfine")?;
     let mut measured = Measured::new(text(result, "command")?, HERTZ);
     let runs: Result<Vec<Samples>> =
         times.iter().map(|seconds| Ok(Samples::one(ticks(seconds * 1e9, 1.0)?))).collect();

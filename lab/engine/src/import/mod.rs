@@ -5,11 +5,12 @@ mod criterion;
 mod google_benchmark;
 mod hyperfine;
 mod rtla;
+mod systemview;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -32,8 +33,8 @@ const MAX_CASES: usize = 10_000;
 const MAX_TICKS: f64 = 1e18;
 
 /// The names of the tools whose files are read, for messages.
-pub const TOOLS: &str =
-    "hyperfine's, Google Benchmark's or criterion's JSON, or a histogram of rtla's";
+const TOOLS: &str = "hyperfine's, Google Benchmark's or criterion's JSON, a histogram of rtla's, or \
+                     a recording of SystemView's";
 
 /// The results of another tool, from one file.
 pub struct Recording {
@@ -45,6 +46,7 @@ pub struct Recording {
     /// The conditions that the file names. The others are unknown.
     conditions: Context,
     cases: Vec<CaseResult>,
+    keys: BTreeSet<String>,
 }
 
 /// The file that a recording comes from.
@@ -62,21 +64,26 @@ pub fn is_json_of_a_tool(value: &Value) -> bool {
     json_reader(value).is_some()
 }
 
-/// A reader of all JSON values of a file.
-type JsonReader = fn(&Path, &[Value]) -> Result<Recording>;
+/// A reader of a tool's JSON.
+struct JsonReader {
+    /// Returns whether a value is the first of such a file.
+    is_its: fn(&Value) -> bool,
+    /// Reads all values of a file.
+    read: fn(&Path, &[Value]) -> Result<Recording>,
+}
 
-fn json_reader(value: &Value) -> Option<JsonReader> {
+/// The readers of JSON.
+static JSON_READERS: [JsonReader; 4] = [
+    JsonReader { is_its: hyperfine::is_its, read: hyperfine::read },
+    JsonReader { is_its: google_benchmark::is_its, read: google_benchmark::read },
+    JsonReader { is_its: criterion::is_sample, read: criterion::read_sample },
+    JsonReader { is_its: criterion::is_message, read: criterion::read_messages },
+];
+
+fn json_reader(value: &Value) -> Option<&'static JsonReader> {
     // A run of Chronoscope's has these two, whatever else it has.
-    if value.get("schema").is_some() && value.get("cases").is_some() {
-        return None;
-    }
-    let readers: [(fn(&Value) -> bool, JsonReader); 4] = [
-        (hyperfine::is_its, hyperfine::read),
-        (google_benchmark::is_its, google_benchmark::read),
-        (criterion::is_sample, criterion::read_sample),
-        (criterion::is_message, criterion::read_messages),
-    ];
-    readers.into_iter().find(|(is_its, _)| is_its(value)).map(|(_, read)| read)
+    let is_run = value.get("schema").is_some() && value.get("cases").is_some();
+    JSON_READERS.iter().find(|reader| !is_run && (reader.is_its)(value))
 }
 
 /// Reads the JSON values of a file, of which [`is_json_of_a_tool`] holds for the first.
@@ -84,14 +91,14 @@ fn json_reader(value: &Value) -> Option<JsonReader> {
 /// # Errors
 /// A value is of another tool, or a field is missing or makes no sense; the message has its place.
 pub fn from_values(path: &Path, values: &[Value]) -> Result<Recording> {
-    let Some(read) = values.first().and_then(json_reader) else { bail!("it is not {TOOLS}") };
-    read(path, values)
+    let Some(reader) = values.first().and_then(json_reader) else { bail!("it is not {TOOLS}") };
+    (reader.read)(path, values)
 }
 
 /// Returns whether a file that begins with these bytes, and is not JSON, is of a tool that
 /// [`from_bytes`] reads. 32 bytes are enough.
 pub fn is_of_a_tool(head: &[u8]) -> bool {
-    rtla::is_its(head)
+    rtla::is_its(head) || systemview::is_its(head)
 }
 
 /// Reads a whole file for which [`is_of_a_tool`] holds.
@@ -99,14 +106,14 @@ pub fn is_of_a_tool(head: &[u8]) -> bool {
 /// # Errors
 /// The file is cut, damaged, or of a version with another form; the message has the place.
 pub fn from_bytes(bytes: &[u8]) -> Result<Recording> {
-    rtla::read(bytes)
+    if systemview::is_its(bytes) { systemview::read(bytes) } else { rtla::read(bytes) }
 }
 
 impl Recording {
     fn new(tool: &str) -> Self {
         let conditions = Context::default();
-        let (version, date) = (String::new(), None);
-        Self { tool: tool.to_owned(), version, date, conditions, cases: Vec::new() }
+        let (version, date, keys) = (String::new(), None, BTreeSet::new());
+        Self { tool: tool.to_owned(), version, date, conditions, cases: Vec::new(), keys }
     }
 
     /// Adds a case.
@@ -118,7 +125,7 @@ impl Recording {
         let name = printable(&measured.name);
         let case = measured.result(&self.tool, &self.version).context(name)?;
         ensure!(
-            self.cases.iter().all(|known| known.key() != case.key()),
+            self.keys.insert(case.key()),
             "`{}` is there twice: give each benchmark a name of its own",
             case.label
         );
@@ -128,7 +135,7 @@ impl Recording {
 
     /// The run of the recording. `context` is of the import.
     pub fn into_run(self, context: Context, origin: Origin<'_>) -> Run {
-        let changed = origin.changed.map(|at| format_rfc3339_seconds(at).to_string());
+        let changed = origin.changed.and_then(shown);
         let (date, dated) = match (self.date, changed) {
             (Some(date), _) => (date.into(), "by the file"),
             (None, Some(changed)) => (changed.into(), "by the file's last change"),
@@ -403,7 +410,11 @@ fn in_utc(text: &str) -> Option<String> {
             }
         }
     };
-    // An earlier or a later year has no such form.
+    shown(time)
+}
+
+/// A time as `2026-11-28T17:06:45Z`; `None` before 1970 and after 9999, which have no such form.
+fn shown(time: SystemTime) -> Option<String> {
     let is_shown = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs() < 253_402_300_800;
     is_shown.then(|| format_rfc3339_seconds(time).to_string())
 }

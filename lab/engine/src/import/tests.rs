@@ -1,8 +1,8 @@
 //! Files that the tools have made, files that are written from their descriptions, and damaged ones.
 //!
 //! hyperfine 1.15.0 made `hyperfine.json` (`-N --runs 12`) and `hyperfine_failed.json` (`-i`), Google
-//! Benchmark 1.7.1 the files of its name, and criterion 0.5.1 `criterion_sample.json`. The other
-//! files are written by hand.
+//! Benchmark 1.7.1 the files of its name, criterion 0.5.1 `criterion_sample.json`, and tandem's writer
+//! for SystemView, in its own test, the two recordings. The other files are written by hand.
 
 use std::path::Path;
 
@@ -21,6 +21,8 @@ const SAMPLE: &str = include_str!("fixtures/criterion_sample.json");
 const MESSAGES: &str = include_str!("fixtures/cargo_criterion.json");
 const TIMERLAT: &str = include_str!("fixtures/rtla_timerlat.txt");
 const OSNOISE: &str = include_str!("fixtures/rtla_osnoise.txt");
+const SYSTEMVIEW: &[u8] = include_bytes!("fixtures/systemview.SVDat");
+const LOST: &[u8] = include_bytes!("fixtures/systemview_lost.SVDat");
 
 fn values(text: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(text).into_iter().map(Result::unwrap).collect()
@@ -238,6 +240,63 @@ fn damaged_texts_of_rtla_are_named() {
     }
 }
 
+/// One task and a handler, whose times `tandem/src/tests/systemview.rs` has.
+#[test]
+fn a_recording_of_systemview_has_series_of_tasks_and_handlers() {
+    let case = from_bytes(SYSTEMVIEW).unwrap().cases.remove(0);
+    assert_eq!((&*case.target, case.verdict.status), ("systemview@import", Status::Pass));
+    let samples = |name: &str| {
+        case.series.iter().find(|series| *series.name == *name).unwrap().samples.clone()
+    };
+    let us = |pairs: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        pairs.iter().map(|(start, length)| (start * 1e3, length * 1e3)).collect()
+    };
+    assert_eq!(samples("filter, ready to running"), us(&[(248.0, 0.0), (656.0, 0.0)]));
+    assert_eq!(samples("filter, on the processor"), us(&[(248.0, 308.0), (656.0, 100.0)]));
+    assert_eq!(samples("handlers (handler)"), us(&[(272.0, 0.0)]));
+    let load = case.figure("load of filter").unwrap();
+    assert!((load.value - 100.0 * 408.0 / 756.0).abs() < 1e-9);
+    assert!(case.log.iter().any(|line| line.contains("chip")), "{:?}", case.log);
+    // Other programs write an empty line behind the header.
+    let begin = SYSTEMVIEW.iter().position(|byte| *byte == 0).unwrap();
+    let (header, packets) = SYSTEMVIEW.split_at(begin);
+    let same = from_bytes(&[header, b"\n", packets].concat()).unwrap().cases.remove(0);
+    assert_eq!(same.series.len(), case.series.len());
+}
+
+#[test]
+fn lost_packets_make_a_recording_inconclusive() {
+    let case = from_bytes(LOST).unwrap().cases.remove(0);
+    assert_eq!(case.verdict.status, Status::Inconclusive);
+    assert_eq!(case.verdict.reasons, ["packets that were lost: 4, not 0"]);
+}
+
+#[test]
+fn every_cut_of_a_recording_is_named_or_between_packets() {
+    let refused = (0..SYSTEMVIEW.len()).filter(|end| {
+        let Err(error) = from_bytes(&SYSTEMVIEW[..*end]) else { return false };
+        one_line(&error);
+        true
+    });
+    // Twelve packets of events follow the description, with at most eight bytes each.
+    assert!(refused.count() > SYSTEMVIEW.len() - 30);
+    let message = |bytes: &[u8]| {
+        let Err(error) = from_bytes(bytes) else { panic!("it was read") };
+        format!("{error:#}")
+    };
+    let end = SYSTEMVIEW.len() - 1;
+    assert!(message(&SYSTEMVIEW[..end]).ends_with("the recording is cut in a packet"));
+    assert!(message(&[0; 12]).contains("record from the program's start"));
+    assert!(message(b"; another file\n").contains("does not name SystemView"));
+    let several =
+        [b"; SystemView\n; ESP_Extension\n\n", &SYSTEMVIEW[SYSTEMVIEW.len() - 200..]].concat();
+    assert!(message(&several).contains("packets of several processors"));
+    let later = [&[0; 10][..], &[23, 0]].concat();
+    assert!(message(&later).starts_with("byte 10: packet 23 is of a later version"));
+    let endless = [&[0; 10][..], &[4, 255, 255, 255, 255, 255, 1]].concat();
+    assert!(message(&endless).starts_with("byte 10: a number has no end"));
+}
+
 #[test]
 fn damaged_values_are_named() {
     let one = |field: &str, value: Value| {
@@ -286,6 +345,9 @@ fn a_run_says_where_it_comes_from() {
     assert_eq!(dated(json_file(GOOGLE), changed), of_file);
     let of_change = pair("1970-01-01T00:00:00Z", "by the file's last change");
     assert_eq!(dated(json_file(HYPERFINE), changed), of_change);
+    // A time without a form, as a file's of year 292,277,026.
+    let far = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1 << 53);
+    assert_eq!(dated(json_file(HYPERFINE), Some(far)).1, "by the import");
     assert_eq!(dated(json_file(HYPERFINE), None), pair("2026-12-01T00:00:00Z", "by the import"));
 }
 
@@ -327,8 +389,10 @@ fn replaced(text: &str, place: usize, new: &Value) -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn random_bytes_are_read_or_refused_in_one_line(bytes: Vec<u8>, head in 0..2_usize) {
-        let head = [&TIMERLAT.as_bytes()[..130], &b""[..]][head];
+    fn random_bytes_are_read_or_refused_in_one_line(bytes: Vec<u8>, head in 0..4_usize) {
+        let heads: [&[u8]; 4] =
+            [&TIMERLAT.as_bytes()[..130], &SYSTEMVIEW[..100], SYSTEMVIEW, &[]];
+        let head = heads[head];
         if let Err(error) = from_bytes(&[head, &bytes].concat()) {
             one_line(&error);
         }

@@ -519,6 +519,10 @@ fn trust(comparison: &Comparison) -> Trust {
         0 => {}
         missing => rest.push(format!("{} of A only.", count(missing, "case"))),
     }
+    let imported = [("A", &comparison.a), ("B", &comparison.b)]
+        .into_iter()
+        .filter_map(|(name, side)| Some((name, &side.context.imported.as_ref()?.tool)));
+    rest.extend(imported.map(|(name, tool)| format!("{name} is as {tool} says.")));
     Trust { verdicts, rest }
 }
 

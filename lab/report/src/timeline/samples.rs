@@ -3,7 +3,8 @@
 //!
 //! The starts of a series are counted from its first sample in the repetition, so the tracks of two
 //! series are not aligned with each other. An observation (`chronoscope observe`) is the exception:
-//! all its starts are counted from the image's first instruction, so its tracks are aligned.
+//! all its starts are counted from the image's first instruction, so its tracks are aligned. So are the
+//! tracks of an imported recording.
 //!
 //! Repetitions are placed one after another, each as long as its longest series. Samples of one
 //! series overlap if several tasks took them; they are spread over lanes.
@@ -11,7 +12,9 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{Event, EventKind, LATEST, NameId, Timeline, TrackId};
-use chronoscope_run::{CaseResult, Domain, SeriesResult, Unit, names::OBSERVE, names::WATCH};
+use chronoscope_run::{
+    CaseResult, Domain, SeriesResult, Unit, names::IMPORT, names::OBSERVE, names::WATCH,
+};
 
 /// The most lanes of a series. A sample that finds no free lane is left out, with a remark.
 const LANES: usize = 64;
@@ -58,7 +61,9 @@ pub(crate) fn tick(case: &CaseResult) -> f64 {
 
 /// Returns `true` if the starts of all series are counted from the same moment.
 fn is_aligned(case: &CaseResult) -> bool {
-    [OBSERVE, WATCH].contains(&&*case.experiment)
+    // Samples of a benchmark have no times: their starts are all 0.
+    let has_times = || case.series.iter().flat_map(|series| &series.samples).any(|one| one.0 > 0.0);
+    [OBSERVE, WATCH].contains(&&*case.experiment) || case.experiment == IMPORT && has_times()
 }
 
 /// The samples of each repetition, sorted by start. `ns` is the length of a tick. The first start
@@ -125,7 +130,10 @@ fn add_series(
         format!("clock: {domain}, {hertz} Hz; a tick is shown as {tick} ns")
     });
     let origin = if is_aligned(case) {
-        "the image's first instruction"
+        match &*case.experiment {
+            IMPORT => "the recording's first packet",
+            _ => "the image's first instruction",
+        }
     } else {
         "the series' own first sample"
     };
