@@ -10,6 +10,7 @@ use crate::{
     cycles::Cycles,
     label::Label,
     limit::Limit,
+    names::KERNEL_ORIGIN,
     published::Published,
     series::{EvidenceResult, FigureResult, SeriesResult},
     verdict::{Status, Verdict},
@@ -76,6 +77,12 @@ impl CaseResult {
         let parameters: Vec<_> =
             self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("{} {} {}", self.experiment, self.target, parameters.join(" "))
+    }
+
+    /// The package that a guest's kernel is from, with its version and SHA-256; `None` for a kernel of
+    /// the user's, and for every other machine.
+    pub fn packaged_kernel(&self) -> Option<&OneLine> {
+        self.identity.get(KERNEL_ORIGIN).filter(|origin| origin.contains(", sha256 "))
     }
 
     /// Returns whether the word is the case's experiment, its target, or a parameter as

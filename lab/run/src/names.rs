@@ -20,6 +20,10 @@ pub const MODEL: &str = "model";
 /// guest.
 pub const INITRAMFS: &str = "initramfs";
 
+/// The fact of a case's identity with the origin of a guest's kernel: a package with its version and
+/// SHA-256, or the path of a file of the user's.
+pub const KERNEL_ORIGIN: &str = "kernel's origin";
+
 /// The parameter with that chip, and its clock.
 pub const CHIP: &str = "chip";
 

@@ -1,7 +1,9 @@
 //! Guests with a 64-bit Arm, which every host emulates: the same experiments, and the same bytes.
 
-use crate::common::{Folder, chronoscope};
-use chronoscope_base::{cache::Cache, cache::KERNELS};
+use crate::{
+    cached_kernel,
+    common::{Folder, chronoscope},
+};
 use serde_json::Value;
 
 const TARGETS: &str = "linux-voluntary@vm-arm64,linux-rt@vm-arm64";
@@ -58,8 +60,7 @@ fn the_binder_driver_counts_the_transactions() {
 fn a_kernel_of_ones_own_is_measured() {
     let case = ["interrupt", "--set", "loops=10", "--target"];
     run(&[&case[..], &["linux-voluntary@vm-arm64"]].concat(), "json").exits(0);
-    let cache = Cache::for_user().unwrap();
-    let kernel = cache.find(KERNELS, "6.1-arm64-with-binder").expect("the case has fetched it");
+    let kernel = cached_kernel("6.1-arm64").expect("the case has fetched it");
     let image = kernel.join("vmlinuz").to_str().unwrap().to_owned();
     let own = [&case[..], &["linux@vm-arm64", "--kernel-image", &image]].concat();
     let json = run(&own, "json").exits(0).json();

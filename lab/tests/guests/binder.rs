@@ -234,11 +234,8 @@ fn figures_that_are_no_wall_time_say_so() {
 
 #[test]
 fn a_kernel_of_ones_own_carries_the_calls() {
-    let cache = chronoscope_base::cache::Cache::for_user().unwrap();
     chronoscope(&["hwbinder-latency", "-i", "2"]).exits(2);
-    let folder = cache
-        .find(chronoscope_base::cache::KERNELS, "6.1-with-binder")
-        .expect("the guest has fetched its kernel");
+    let folder = crate::cached_kernel("6.1").expect("the guest has fetched its kernel");
     let modules = Folder::new("binder-own-modules");
     let module = fs::read(folder.join("binder_linux.ko")).unwrap();
     modules.file("binder_linux.ko", module);

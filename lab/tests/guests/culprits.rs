@@ -3,20 +3,20 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::common::{Folder, chronoscope, run};
-use chronoscope_base::cache::{Cache, KERNELS};
+use crate::{
+    cached_kernel,
+    common::{Folder, chronoscope, run},
+};
 
-/// A kernel of the guests: its folder in the cache, the target that fetches it, and its flavour.
+/// A kernel of the guests: its build in the cache, the target that fetches it, and its flavour.
 struct Kernel {
     cached: &'static str,
     target: &'static str,
     flavour: &'static str,
 }
 
-const STOCK: Kernel =
-    Kernel { cached: "6.1-with-binder", target: "linux-full@vm", flavour: "common" };
-const RT: Kernel =
-    Kernel { cached: "6.1-rt-with-binder", target: "linux-rt@vm", flavour: "common-rt" };
+const STOCK: Kernel = Kernel { cached: "6.1", target: "linux-full@vm", flavour: "common" };
+const RT: Kernel = Kernel { cached: "6.1-rt", target: "linux-rt@vm", flavour: "common-rt" };
 
 /// A culprit: its `KIND` in the module, the words that name it, and its function where the trace has
 /// it.
@@ -45,7 +45,7 @@ struct Headers {
 impl Headers {
     fn fetch(kernel: &Kernel, test: &str) -> Self {
         let folder = Folder::new(&format!("culprits-{test}-{}", kernel.flavour));
-        let find = || Cache::for_user().unwrap().find(KERNELS, kernel.cached);
+        let find = || cached_kernel(kernel.cached);
         if find().is_none() {
             let short = ["run", "-q", "--no-store", "switch", "--repeat", "1", "-l", "10"];
             chronoscope(&[&short[..], &["--target", kernel.target]].concat()).exits(0);

@@ -10,3 +10,16 @@ mod binder;
 mod culprits;
 mod trace_targets;
 mod vm;
+
+use std::path::PathBuf;
+
+use chronoscope_base::cache::{Cache, KERNELS};
+
+/// The cached folder of a build of Debian's kernel, as `6.1-rt`, of whatever version; the latest
+/// used.
+fn cached_kernel(build: &str) -> Option<PathBuf> {
+    let entries = Cache::for_user().unwrap().entries().unwrap();
+    let name = format!("{KERNELS}/{build}_");
+    let entry = entries.into_iter().rfind(|entry| entry.name.starts_with(&name));
+    entry.map(|entry| entry.path)
+}

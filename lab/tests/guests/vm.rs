@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use crate::common::{Folder, chronoscope, medians_by_repetition, program, run};
-use chronoscope_base::{cache::Cache, cache::KERNELS};
+use crate::{
+    cached_kernel,
+    common::{Folder, chronoscope, medians_by_repetition, program, run},
+};
 use serde_json::Value;
 
 /// The cases of a run, as JSON.
@@ -194,10 +196,7 @@ fn a_case_keeps_what_it_was_made_with() {
 /// Debian's kernel, given as the user's own.
 fn debian_kernel() -> String {
     cases(&["interrupt", "--set", "loops=10", "--target", "linux-full@vm"]);
-    let folder = Cache::for_user()
-        .unwrap()
-        .find(KERNELS, "6.1-with-binder")
-        .expect("the case has fetched it");
+    let folder = cached_kernel("6.1").expect("the case has fetched it");
     folder.join("vmlinuz").to_str().unwrap().to_owned()
 }
 

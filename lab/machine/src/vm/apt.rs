@@ -58,6 +58,22 @@ impl Apt {
         Ok(Self { options: settings.into_iter().flat_map(|text| ["-o".into(), text]).collect() })
     }
 
+    /// The same with the packages in a folder as its only source. They need no signature.
+    #[cfg(test)]
+    pub fn with_source(mut self, folder: &Path) -> Self {
+        let list = folder.join("sources.list");
+        let line = format!("deb [trusted=yes] file:{} ./\n", folder.display());
+        fs::write(&list, line).expect("a test can write its folder");
+        let settings = [
+            format!("Dir::Etc::sourcelist={}", list.display()),
+            "Dir::Etc::sourceparts=-".to_owned(),
+            // Apt's own user cannot read the folder.
+            "APT::Sandbox::User=root".to_owned(),
+        ];
+        self.options.extend(settings.into_iter().flat_map(|text| ["-o".into(), text]));
+        self
+    }
+
     /// Returns the packages on which `package` depends, among other words.
     ///
     /// # Errors
@@ -66,7 +82,21 @@ impl Apt {
         run(self.command("apt-cache").args(["depends", package]), stop)
     }
 
-    /// Downloads a package into `folder`.
+    /// Returns whether the lists have a package, given as `NAME=VERSION`.
+    ///
+    /// # Errors
+    /// If apt is not installed, or `stop` becomes true.
+    pub fn has(&self, package: &str, stop: &AtomicBool) -> Result<bool> {
+        match run(self.command("apt-cache").args(["show", package]), stop) {
+            // Of another version alone, apt-cache prints nothing.
+            Ok(entry) => Ok(!entry.trim().is_empty()),
+            Err(error) if error.is::<Failed>() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Downloads a package, given as `NAME` or `NAME=VERSION`, into `folder`. Apt refuses a file
+    /// that does not have the hash of its signed lists.
     ///
     /// # Errors
     /// If apt fails; the message has its first error.

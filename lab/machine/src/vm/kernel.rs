@@ -24,7 +24,7 @@ use super::{
     modules::{self, read},
 };
 use crate::setup;
-use chronoscope_base::{cache::Cache, cache::KERNELS, digest::sha256};
+use chronoscope_base::{cache::Cache, cache::KERNELS, console, digest::sha256};
 use chronoscope_child as child;
 use chronoscope_units::file;
 
@@ -47,7 +47,7 @@ pub struct Flavour {
 }
 
 /// A kernel build of Debian's.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Build {
     name: &'static str,
     architecture: &'static Architecture,
@@ -58,6 +58,18 @@ struct Build {
     suffix: &'static str,
     /// Metapackages of which one depends on the package; it differs between Debian's releases.
     leads: &'static [&'static str],
+    /// The package to use while the archive has it.
+    pinned: Pinned,
+}
+
+/// A package of which every byte is known: the figures of guests depend on the kernel. `apt-cache
+/// show PACKAGE` prints the version and the hash of a newer one.
+#[derive(Clone, Copy, Debug)]
+struct Pinned {
+    package: &'static str,
+    version: &'static str,
+    /// The SHA-256 of the package's file, in lower-case hexadecimal.
+    sha256: &'static str,
 }
 
 static STOCK_6_1: Build = Build {
@@ -67,6 +79,11 @@ static STOCK_6_1: Build = Build {
     prefix: "linux-image-6.1.",
     suffix: "-amd64",
     leads: &["linux-image-amd64"],
+    pinned: Pinned {
+        package: "linux-image-6.1.0-56-amd64",
+        version: "6.1.192-2",
+        sha256: "a86e2049672f52354c4536a089203b6c82639420424d31c91cf31a181fd4d8f1",
+    },
 };
 static RT_6_1: Build = Build {
     name: "6.1-rt",
@@ -75,6 +92,11 @@ static RT_6_1: Build = Build {
     prefix: "linux-image-6.1.",
     suffix: "-rt-amd64",
     leads: &["linux-image-rt-amd64"],
+    pinned: Pinned {
+        package: "linux-image-6.1.0-56-rt-amd64",
+        version: "6.1.192-2",
+        sha256: "b66d757c30bf6106f190173c57fa867d2a4936c01f001baa812a1373ae425bb9",
+    },
 };
 static STOCK_6_12: Build = Build {
     name: "6.12",
@@ -83,6 +105,11 @@ static STOCK_6_12: Build = Build {
     prefix: "linux-image-6.12.",
     suffix: "-amd64",
     leads: &["linux-image-6.12-amd64", "linux-image-amd64"],
+    pinned: Pinned {
+        package: "linux-image-6.12.117+deb12-amd64",
+        version: "6.12.117-1~deb12u1",
+        sha256: "803d36a7cda13355ae8152122470288b2636f19f1cb58162dd9d8b408af9b1b4",
+    },
 };
 static RT_6_12: Build = Build {
     name: "6.12-rt",
@@ -91,6 +118,11 @@ static RT_6_12: Build = Build {
     prefix: "linux-image-6.12.",
     suffix: "-rt-amd64",
     leads: &["linux-image-6.12-rt-amd64", "linux-image-rt-amd64"],
+    pinned: Pinned {
+        package: "linux-image-6.12.117+deb12-rt-amd64",
+        version: "6.12.117-1~deb12u1",
+        sha256: "0a81551a8ae810a5b5e4cbf7178538b17e31e992db1a286e93ee75cb05678a3c",
+    },
 };
 
 static ARM64_STOCK_6_1: Build = Build {
@@ -100,6 +132,11 @@ static ARM64_STOCK_6_1: Build = Build {
     prefix: "linux-image-6.1.",
     suffix: "-arm64",
     leads: &["linux-image-arm64"],
+    pinned: Pinned {
+        package: "linux-image-6.1.0-56-arm64",
+        version: "6.1.192-2",
+        sha256: "6f4ed2d1cb9106bc977c2b1960008f175e2eed5740340634b7894e65ef5acc82",
+    },
 };
 static ARM64_RT_6_1: Build = Build {
     name: "6.1-rt-arm64",
@@ -108,6 +145,11 @@ static ARM64_RT_6_1: Build = Build {
     prefix: "linux-image-6.1.",
     suffix: "-rt-arm64",
     leads: &["linux-image-rt-arm64"],
+    pinned: Pinned {
+        package: "linux-image-6.1.0-56-rt-arm64",
+        version: "6.1.192-2",
+        sha256: "f48444034d0a69805beb3ca2c408479dfbcdb78bd582a98b222ad773017d8a88",
+    },
 };
 static ARM64_STOCK_6_12: Build = Build {
     name: "6.12-arm64",
@@ -116,6 +158,11 @@ static ARM64_STOCK_6_12: Build = Build {
     prefix: "linux-image-6.12.",
     suffix: "-arm64",
     leads: &["linux-image-6.12-arm64", "linux-image-arm64"],
+    pinned: Pinned {
+        package: "linux-image-6.12.117+deb12-arm64",
+        version: "6.12.117-1~deb12u1",
+        sha256: "29593b2ac908b9325be67b2bfb7252310d8500680bc05e89d540a9378abd01a1",
+    },
 };
 static ARM64_RT_6_12: Build = Build {
     name: "6.12-rt-arm64",
@@ -124,6 +171,11 @@ static ARM64_RT_6_12: Build = Build {
     prefix: "linux-image-6.12.",
     suffix: "-rt-arm64",
     leads: &["linux-image-6.12-rt-arm64", "linux-image-rt-arm64"],
+    pinned: Pinned {
+        package: "linux-image-6.12.117+deb12-rt-arm64",
+        version: "6.12.117-1~deb12u1",
+        sha256: "cf82f989785b1186b6644c996dd5c8cc3f3451ca501d8489e1963cc34ef811ed",
+    },
 };
 
 const fn flavour(name: &'static str, build: &'static Build, preemption: &'static str) -> Flavour {
@@ -226,6 +278,8 @@ pub struct Kernel {
     pub image: Vec<u8>,
     /// The origin of the image, for the run's identity.
     pub origin: String,
+    /// A sentence on a kernel that is used in the place of the pinned one; else empty.
+    pub remark: String,
     /// The modules in the order of loading.
     pub modules: Vec<Module>,
     /// The user's boot arguments.
@@ -273,8 +327,8 @@ impl Flavour {
             return own.kernel();
         }
         let Some(build) = self.build else { return Err(missing(self.architecture)) };
-        // The folder's name includes its content, so that caches without the driver are not used.
-        let name = format!("{}-with-binder", build.name);
+        // Another pinned version is another entry.
+        let name = format!("{}_{}", build.name, build.pinned.version);
         let what = format!("fetching Linux {} from Debian", build.name);
         let folder = cache.obtain(KERNELS, &name, stop, |folder| {
             setup::step(&what, || build.fetch(folder, stop))
@@ -287,7 +341,8 @@ impl Flavour {
         };
         let origin = String::from_utf8_lossy(&read("origin")?).trim_end().to_owned();
         let modules = vec![Module { name: BINDER.to_owned(), contents: read(BINDER)? }];
-        Ok(Kernel { image: read("vmlinuz")?, origin, modules, append: String::new() })
+        let remark = build.pinned.remark(&origin);
+        Ok(Kernel { image: read("vmlinuz")?, origin, remark, modules, append: String::new() })
     }
 }
 
@@ -314,37 +369,68 @@ impl OwnKernel {
         Ok(Kernel {
             image: read(&self.image)?,
             origin: self.image.display().to_string(),
+            remark: String::new(),
             modules: self.modules.as_deref().map_or(Ok(Vec::new()), modules::in_folder)?,
             append: self.append.clone(),
         })
     }
 }
 
+impl Pinned {
+    /// The package's name with its version, as apt takes it.
+    fn exactly(&self) -> String {
+        format!("{}={}", self.package, self.version)
+    }
+
+    /// The sentence on a kernel of this origin: empty if it is the pinned one.
+    fn remark(&self, origin: &str) -> String {
+        let Self { package, version, sha256 } = self;
+        let other = origin.split(", sha256").next().unwrap_or_default();
+        match origin == kernel_origin(package, version, sha256) {
+            true => String::new(),
+            false => format!(
+                "Debian's package lists have no {package} {version}, the pinned kernel: this is \
+                 {other}; baselines of another kernel are not comparable"
+            ),
+        }
+    }
+}
+
 impl Build {
     /// Fills `folder` with the image, the binder module, and a line that gives their origin.
     fn fetch(&self, folder: &Path, stop: &AtomicBool) -> Result<()> {
+        if self.architecture.is_the_hosts() {
+            return self.fetch_by(&Apt::for_system(), folder, stop);
+        }
         let lists = folder.join("apt");
-        let package = if self.architecture.is_the_hosts() {
-            self.system_package(folder, stop)?
-        } else {
-            let apt = Apt::for_other(self.architecture.debian, &lists)?;
-            apt.update(stop)?;
-            let package = self.download(&apt, folder, stop)?;
-            fs::remove_dir_all(&lists)?;
-            package
-        };
+        let apt = Apt::for_other(self.architecture.debian, &lists)?;
+        apt.update(stop)?;
+        self.fetch_by(&apt, folder, stop)?;
+        Ok(fs::remove_dir_all(&lists)?)
+    }
+
+    /// Does [`fetch`](Self::fetch) with these package lists.
+    fn fetch_by(&self, apt: &Apt, folder: &Path, stop: &AtomicBool) -> Result<()> {
+        let package = self.download(apt, folder, stop)?;
         let deb = files(folder)?
             .into_iter()
             .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
         let deb = deb.with_context(|| format!("apt-get has not downloaded {package}"))?;
         let version = run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg("Version"), stop)?;
+        let (version, hash) = (version.trim(), sha256(&fs::read(&deb)?));
+        let Pinned { package: pinned, version: its_version, sha256: its_hash } = self.pinned;
+        if (package.as_str(), version) == (pinned, its_version) && hash != its_hash {
+            bail!(
+                "{package} {version} from Debian has the SHA-256 {hash}, and the pinned one \
+                 {its_hash}: it is not used"
+            );
+        }
         unpack(&deb, folder, stop)?;
         let packed = folder.join(format!("{BINDER}.xz"));
         if packed.is_file() {
             fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?, stop)?)?;
             fs::remove_file(packed)?;
         }
-        let hash = sha256(&fs::read(&deb)?);
         fs::remove_file(&deb)?;
         let image =
             files(folder)?.into_iter().find(|path| path.to_string_lossy().contains("vmlinuz-"));
@@ -352,26 +438,37 @@ impl Build {
             image.with_context(|| format!("{package} holds no kernel"))?,
             folder.join("vmlinuz"),
         )?;
-        Ok(fs::write(
-            folder.join("origin"),
-            format!("{package} {}, sha256 {hash}\n", version.trim()),
-        )?)
+        let origin = kernel_origin(&package, version, &hash);
+        let remark = self.pinned.remark(&origin);
+        if !remark.is_empty() {
+            console::note(&remark);
+        }
+        Ok(fs::write(folder.join("origin"), origin + "\n")?)
     }
 
-    /// Downloads the current package by the system's package lists.
-    fn system_package(&self, folder: &Path, stop: &AtomicBool) -> Result<String> {
-        let apt = Apt::for_system();
-        self.download(&apt, folder, stop).or_else(|first| {
+    /// Downloads the pinned package into `folder`, or the current one where up-to-date package
+    /// lists have no pinned one. Returns the package's name.
+    fn download(&self, apt: &Apt, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        if !apt.has(&self.pinned.exactly(), stop)? {
+            // Lists that cannot be updated, as without root, are used as they are.
+            let _ = apt.update(stop);
+        }
+        self.download_listed(apt, folder, stop).or_else(|first| {
             // The package lists may be older than the mirror, or the network failed for a moment.
             if apt.update(stop).is_err() {
                 pause(Duration::from_secs(5), stop);
             }
-            self.download(&apt, folder, stop).map_err(|_| first)
+            self.download_listed(apt, folder, stop).map_err(|_| first)
         })
     }
 
-    /// Downloads the current package into `folder`; returns its name.
-    fn download(&self, apt: &Apt, folder: &Path, stop: &AtomicBool) -> Result<String> {
+    /// Does [`download`](Self::download) once, with the package lists of the moment.
+    fn download_listed(&self, apt: &Apt, folder: &Path, stop: &AtomicBool) -> Result<String> {
+        let exactly = self.pinned.exactly();
+        if apt.has(&exactly, stop)? {
+            apt.download(&exactly, folder, stop)?;
+            return Ok(self.pinned.package.to_owned());
+        }
         let package = self.package(apt, stop)?;
         apt.download(&package, folder, stop)?;
         Ok(package)
@@ -402,6 +499,11 @@ impl Build {
         // Accepts `6.1.0-56` and `6.12.117+deb12`, but not `6.1.0-56-rt` or `-cloud`.
         version.is_some_and(|version| !version.ends_with(|last: char| last.is_ascii_alphabetic()))
     }
+}
+
+/// The line that gives the origin of a kernel of Debian's.
+fn kernel_origin(package: &str, version: &str, sha256: &str) -> String {
+    format!("{package} {version}, sha256 {sha256}")
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -473,6 +575,154 @@ mod tests {
             (&ARM64_RT_6_12, "linux-image-6.12.117+deb12-rt-arm64", true),
         ] {
             assert_eq!(build.is_it(name), is_it, "{name}");
+        }
+    }
+
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+
+    /// An archive of packages in a folder, with lists of its own; removed on drop.
+    struct Archive(PathBuf);
+
+    impl Archive {
+        fn new(name: &str) -> Self {
+            let name = format!("chronoscope-archive-{name}-{}", std::process::id());
+            let archive = Self(std::env::temp_dir().join(name));
+            fs::create_dir_all(archive.0.join("cache")).unwrap();
+            fs::write(archive.0.join("Packages"), "").unwrap();
+            archive
+        }
+
+        fn apt(&self) -> Apt {
+            let apt = Apt::for_other("amd64", &self.0.join("apt")).unwrap();
+            let apt = apt.with_source(&self.0);
+            apt.update(&GO_ON).unwrap();
+            apt
+        }
+
+        /// Adds a package with a kernel. Returns its SHA-256.
+        fn add(&self, package: &str, version: &str) -> String {
+            let tree = self.0.join("tree");
+            let boot = tree.join("boot");
+            let binder = tree.join("lib/modules/1/kernel/drivers/android");
+            for folder in [&tree.join("DEBIAN"), &boot, &binder] {
+                fs::create_dir_all(folder).unwrap();
+            }
+            let head = format!(
+                "Package: {package}\nVersion: {version}\nArchitecture: amd64\n\
+                 Maintainer: nobody\nDescription: a kernel\n"
+            );
+            fs::write(tree.join("DEBIAN/control"), &head).unwrap();
+            fs::write(boot.join("vmlinuz-1"), package).unwrap();
+            fs::write(binder.join(BINDER), "binder").unwrap();
+            let deb = self.0.join(format!("{package}_{version}.deb"));
+            run(Command::new("dpkg-deb").arg("--build").args([&tree, &deb]), &GO_ON).unwrap();
+            fs::remove_dir_all(&tree).unwrap();
+            let bytes = fs::read(&deb).unwrap();
+            let hash = sha256(&bytes);
+            let name = deb.file_name().unwrap().to_str().unwrap();
+            let size = bytes.len();
+            self.list(&format!("{head}Filename: ./{name}\nSize: {size}\nSHA256: {hash}\n"));
+            hash
+        }
+
+        /// Adds an entry to the list of packages.
+        fn list(&self, entry: &str) {
+            let path = self.0.join("Packages");
+            let list = fs::read_to_string(&path).unwrap();
+            fs::write(&path, format!("{list}{entry}\n")).unwrap();
+        }
+
+        /// Adds the metapackage, which depends on the current package.
+        fn lead(&self, package: &str) {
+            self.list(&format!(
+                "Package: linux-image-amd64\nVersion: 1\nArchitecture: amd64\n\
+                 Depends: {package}\nFilename: ./none\nSize: 1\nSHA256: 00\n"
+            ));
+        }
+
+        /// Fetches a build with that pinned hash of version 1. Returns its origin.
+        fn fetch(&self, pinned_hash: &str) -> Result<String> {
+            let sha256 = Box::leak(pinned_hash.to_owned().into_boxed_str());
+            let pinned = Pinned { package: PINNED, version: "1", sha256 };
+            let folder = self.0.join("fetched");
+            fs::create_dir_all(&folder)?;
+            Build { pinned, ..STOCK_6_1 }.fetch_by(&self.apt(), &folder, &GO_ON)?;
+            assert_eq!(fs::read_to_string(folder.join(BINDER))?, "binder");
+            let origin = fs::read_to_string(folder.join("origin"))?.trim_end().to_owned();
+            let package = origin.split(' ').next().unwrap();
+            assert_eq!(fs::read_to_string(folder.join("vmlinuz"))?, package);
+            let is_pinned = origin.starts_with(&format!("{PINNED} 1,"));
+            assert_eq!(pinned.remark(&origin).is_empty(), is_pinned);
+            Ok(origin)
+        }
+    }
+
+    impl Drop for Archive {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const PINNED: &str = "linux-image-6.1.0-1-amd64";
+    const NEWER: &str = "linux-image-6.1.0-2-amd64";
+
+    #[test]
+    fn the_pinned_kernel_is_fetched_and_not_a_newer_one() {
+        let archive = Archive::new("pinned");
+        let hash = archive.add(PINNED, "1");
+        archive.add(PINNED, "2");
+        archive.add(NEWER, "3");
+        archive.lead(NEWER);
+        assert_eq!(archive.fetch(&hash).unwrap(), format!("{PINNED} 1, sha256 {hash}"));
+    }
+
+    #[test]
+    fn another_file_under_the_pinned_version_is_refused() {
+        let archive = Archive::new("other-file");
+        let hash = archive.add(PINNED, "1");
+        let error = archive.fetch(&"0".repeat(64)).unwrap_err().to_string();
+        let told = format!("{PINNED} 1 from Debian has the SHA-256 {hash}, and the pinned one 000");
+        assert!(error.starts_with(&told), "{error}");
+        assert!(!archive.0.join("fetched/origin").exists());
+    }
+
+    /// Apt itself checks what it downloads by its lists.
+    #[test]
+    fn a_file_without_the_hash_of_the_lists_is_refused() {
+        let archive = Archive::new("damaged");
+        let hash = archive.add(PINNED, "1");
+        let deb = archive.0.join(format!("{PINNED}_1.deb"));
+        let mut bytes = fs::read(&deb).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&deb, bytes).unwrap();
+        let error = archive.fetch(&hash).unwrap_err().to_string();
+        assert!(error.starts_with("apt-get failed: "), "{error}");
+        assert!(!archive.0.join("fetched/origin").exists());
+    }
+
+    #[test]
+    fn where_the_pinned_kernel_is_gone_the_current_one_is_in_its_place() {
+        for package in [NEWER, PINNED] {
+            let archive = Archive::new(&format!("gone-{package}"));
+            let hash = archive.add(package, "3");
+            archive.lead(package);
+            let origin = archive.fetch(&"0".repeat(64)).unwrap();
+            assert_eq!(origin, format!("{package} 3, sha256 {hash}"));
+            let sha256 = "0";
+            let remark = Pinned { package: PINNED, version: "1", sha256 }.remark(&origin);
+            let told = format!("have no {PINNED} 1, the pinned kernel: this is {package} 3;");
+            assert!(remark.contains(&told), "{remark}");
+        }
+    }
+
+    #[test]
+    fn pinned_packages_belong_to_their_builds() {
+        let builds: Vec<&Build> = FLAVOURS.iter().filter_map(|flavour| flavour.build).collect();
+        assert!(!builds.is_empty());
+        for Build { name, pinned, .. } in builds.iter().copied() {
+            let build = builds.iter().find(|build| build.name == *name).unwrap();
+            assert!(build.is_it(pinned.package), "{name}");
+            assert!(pinned.sha256.len() == 64 && !pinned.version.is_empty(), "{name}");
         }
     }
 

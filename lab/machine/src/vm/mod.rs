@@ -264,9 +264,11 @@ impl Machine for Vm<'_> {
 
     fn prepare(&self, request: &Request, stop: &AtomicBool) -> Result<Provenance> {
         let mode = split(request).0;
-        let mut identity = self.guest(mode, stop)?.identity.clone();
+        let guest = self.guest(mode, stop)?;
+        let mut identity = guest.identity.clone();
         identity.extend(self.source.given.iter().flat_map(|given| given.provenance().identity));
-        Ok(Provenance { identity, remark: mode.remark().to_owned() })
+        let remarks = [mode.remark(), &guest.remark].into_iter().filter(|one| !one.is_empty());
+        Ok(Provenance { identity, remark: remarks.collect::<Vec<_>>().join("; ") })
     }
 
     fn include(&mut self, programs: &[&str]) {

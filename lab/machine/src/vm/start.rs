@@ -25,7 +25,7 @@ use super::{
 use crate::{Start, TargetFailed, setup};
 use chronoscope_base::{cache::Cache, digest::Identity, digest::key, digest::sha256};
 use chronoscope_child::{self as child, Limit};
-use chronoscope_run::names::INITRAMFS;
+use chronoscope_run::names::{INITRAMFS, KERNEL_ORIGIN};
 use chronoscope_units::printable;
 
 /// The time limit of a boot. A boot takes four seconds, or over a minute on a busy host; after ten
@@ -45,6 +45,8 @@ pub struct Guest {
     folder: PathBuf,
     boot_arguments: String,
     pub identity: Identity,
+    /// The remark on the kernel, as [`Kernel::remark`](super::kernel::Kernel::remark).
+    pub remark: String,
 }
 
 impl Guest {
@@ -82,7 +84,7 @@ impl Guest {
                 ),
             ),
             ("kernel".to_owned(), format!("sha256 {}", sha256(&kernel.image))),
-            ("kernel's origin".to_owned(), kernel.origin),
+            (KERNEL_ORIGIN.to_owned(), kernel.origin),
             (INITRAMFS.to_owned(), format!("sha256 {}", sha256(&initramfs))),
             ("machine".to_owned(), mode.options(architecture).join(" ")),
             ("boot arguments".to_owned(), boot_arguments.clone()),
@@ -91,7 +93,7 @@ impl Guest {
         let kind = if mode.is_kept() { "machines" } else { "images" };
         let folder = cache.obtain::<anyhow::Error>(kind, &name, stop, |folder| {
             let image = (architecture.unpack)(&kernel.image, stop)
-                .with_context(|| identity["kernel's origin"].clone())?;
+                .with_context(|| identity[KERNEL_ORIGIN].clone())?;
             fs::write(folder.join("vmlinux"), image)?;
             fs::write(folder.join("initramfs"), &initramfs)?;
             let guest = Self {
@@ -100,6 +102,7 @@ impl Guest {
                 folder: folder.into(),
                 boot_arguments: boot_arguments.clone(),
                 identity: Identity::new(),
+                remark: String::new(),
             };
             if mode.is_kept() {
                 setup::step(&format!("booting {flavour}"), || guest.save(stop))
@@ -109,7 +112,8 @@ impl Guest {
             }
             Ok(fs::write(folder.join("identity.json"), serde_json::to_vec_pretty(&identity)?)?)
         })?;
-        Ok(Self { architecture, mode, folder, boot_arguments, identity })
+        let remark = kernel.remark;
+        Ok(Self { architecture, mode, folder, boot_arguments, identity, remark })
     }
 
     /// The folder with the guest's files. Another kernel has another folder.

@@ -11,8 +11,9 @@ use chronoscope_base::toml_text::from_toml;
 use chronoscope_run::{Domain, Unit};
 use chronoscope_units::{OneLine, file};
 
-/// The schema version of the file. A file of version 1 holds medians only.
-const SCHEMA: u32 = 2;
+/// The schema version of the file. A file of version 1 holds medians only, and version 2 names no
+/// kernels.
+const SCHEMA: u32 = 3;
 
 /// The most bytes of a baseline; a larger file is something else.
 const MAX_BYTES: u64 = 8 << 20;
@@ -33,6 +34,8 @@ struct Document {
     host: Option<OneLine>,
     processor: Option<OneLine>,
     series: Vec<Entry>,
+    #[serde(default)]
+    kernels: BTreeMap<OneLine, OneLine>,
 }
 
 #[derive(Deserialize)]
@@ -87,7 +90,14 @@ pub fn render(baseline: &Baseline) -> String {
             fields.into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
         text.push_str(&format!("  {{ {} }},\n", fields.join(", ")));
     }
-    text + "]\n"
+    text.push_str("]\n");
+    if !baseline.kernels.is_empty() {
+        text.push_str("\n[kernels]\n");
+        for (target, kernel) in &baseline.kernels {
+            text.push_str(&format!("{} = {}\n", quoted(target), quoted(kernel)));
+        }
+    }
+    text
 }
 
 /// The key of a statistic. A dot in a bare key would make it two.
@@ -152,7 +162,7 @@ pub fn parse(text: &str) -> Result<Baseline> {
     }
     let machine =
         document.host.zip(document.processor).map(|(host, processor)| Machine { host, processor });
-    Ok(Baseline { machine, series })
+    Ok(Baseline { machine, kernels: document.kernels, series })
 }
 
 fn checked(entry: Entry) -> Result<(Key, Series)> {
@@ -196,7 +206,7 @@ fn checked(entry: Entry) -> Result<(Key, Series)> {
 mod tests {
     use super::*;
 
-    const FILE: &str = "schema = 2\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
+    const FILE: &str = "schema = 3\nseries = [\n  { case = \"c\", series = \"s\", unit = \"ns\", p50 = [1, 2.5] },\n]\n";
 
     #[test]
     fn the_least_file_is_read() {
@@ -205,7 +215,10 @@ mod tests {
         assert_eq!(*kept, [("p50", vec![1.0, 2.5])]);
         assert_eq!(render(&baseline), HEAD.to_owned() + FILE);
         // A file of the first version holds medians.
-        assert_eq!(parse(&FILE.replace("schema = 2", "schema = 1")).unwrap(), baseline);
+        assert_eq!(parse(&FILE.replace("schema = 3", "schema = 1")).unwrap(), baseline);
+        let kernels =
+            format!("{FILE}\n[kernels]\n\"linux-rt@vm\" = \"linux-image 1, sha256 00\"\n");
+        assert_eq!(render(&parse(&kernels).unwrap()), HEAD.to_owned() + &kernels);
         let more = FILE.replace("[1, 2.5]", "[1, 2.5], p99 = [3], p999 = [4], max = [4, 5]");
         assert_eq!(render(&parse(&more).unwrap()), HEAD.to_owned() + &more);
     }
@@ -213,9 +226,9 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_their_place() {
         let table = [
-            ("schema = 2", "schema = 3", "this baseline has schema 3"),
-            ("schema = 2", "schema = 0", "this baseline has schema 0"),
-            ("schema = 2\n", "", "missing field `schema`"),
+            ("schema = 3", "schema = 4", "this baseline has schema 4"),
+            ("schema = 3", "schema = 0", "this baseline has schema 0"),
+            ("schema = 3\n", "", "missing field `schema`"),
             ("p50", "p90", "line 3: unknown field `p90`"),
             ("[1, 2.5]", "[]", "needs a statistic"),
             ("[1, 2.5]", "[-1]", "`s` of `c` needs a statistic"),

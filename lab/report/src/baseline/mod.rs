@@ -29,6 +29,8 @@ use chronoscope_units::OneLine;
 pub struct Baseline {
     /// The machine on which times were taken; `None` if the baseline holds no times.
     pub machine: Option<Machine>,
+    /// The package of each guest's kernel, by target, as [`CaseResult::packaged_kernel`].
+    pub kernels: BTreeMap<OneLine, OneLine>,
     /// The series, sorted by case and name.
     pub series: BTreeMap<Key, Series>,
 }
@@ -99,6 +101,9 @@ impl Baseline {
                     continue;
                 };
                 let key = Key { case: key.as_str().into(), series: series.name.clone() };
+                let kernel =
+                    case.packaged_kernel().map(|kernel| (case.target.clone(), kernel.clone()));
+                baseline.kernels.extend(kernel);
                 let names: Vec<&str> = line.statistics.iter().map(|one| one.statistic).collect();
                 baseline.series.entry(key).or_insert_with(|| Series::new(case, series, &names));
             }
@@ -127,13 +132,37 @@ impl Baseline {
                 None => new.push(key),
             }
         }
-        let mut lines = comparison::compare(&pairs, options);
-        for line in lines.iter_mut().filter(|line| line.finding == Finding::NotOffered) {
-            line.finding = Finding::Inconclusive;
-            line.reasons.push("the baseline has figures of it".to_owned());
+        let mut lines = Vec::new();
+        for (pair, compared) in pairs.iter().zip(comparison::compare_each(&pairs, options)) {
+            let other = self.other_kernel(pair.b);
+            lines.extend(compared.into_iter().map(|line| match &other {
+                Some(why) => comparison::without_figures(pair, &line.series, why),
+                None => held(line),
+            }));
         }
         Check { lines, vanished: vanished.into_iter().map(str::to_owned).collect(), new }
     }
+
+    /// The reason why a case is not comparable with the baseline: its guest has another kernel of
+    /// Debian's. A kernel of the user's is what a check is for.
+    fn other_kernel(&self, case: &CaseResult) -> Option<String> {
+        let (was, is) = (self.kernels.get(&case.target)?, case.packaged_kernel()?);
+        (was != is).then(|| {
+            format!(
+                "not comparable: the baseline is of {was}, and this run of {is}: write it anew with \
+                 `chronoscope baseline write`"
+            )
+        })
+    }
+}
+
+/// The line of a check: what the run no longer offers was not shown to be as fast.
+fn held(mut line: Line) -> Line {
+    if line.finding == Finding::NotOffered {
+        line.finding = Finding::Inconclusive;
+        line.reasons.push("the baseline has figures of it".to_owned());
+    }
+    line
 }
 
 /// The options of a check against a baseline: the run and the baseline did not take turns, and a
@@ -282,7 +311,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use chronoscope_run::sample;
+    use chronoscope_run::{names::KERNEL_ORIGIN, sample};
 
     /// A run with a case for each series: its name, its clock's domain and the medians of its
     /// repetitions.
@@ -364,6 +393,33 @@ mod tests {
             prop_assert!(check.lines.iter().all(harmless), "{:?}", check.lines);
             prop_assert!(check.vanished.is_empty());
             prop_assert_eq!((check.lines.len(), check.new.len()), (baseline.series.len(), left_out.len()));
+        }
+    }
+
+    /// Figures of another kernel of Debian's are neither a regression nor as fast. A kernel of the
+    /// user's is compared, as its change is what a check is for.
+    #[test]
+    fn another_kernel_of_debians_is_not_comparable() {
+        let guest = |p50: f64, origin: &str| {
+            let mut run = exact(p50);
+            run.cases[0].identity = BTreeMap::from([(KERNEL_ORIGIN.into(), origin.into())]);
+            run
+        };
+        let [old, new] = ["linux-image 1, sha256 0a", "linux-image 2, sha256 0b"];
+        let (baseline, _) = Baseline::from_run(&guest(100.0, old), &usual());
+        let baseline = parse(&render(&baseline)).unwrap();
+        assert_eq!(findings(&baseline, &guest(101.0, old)), [Finding::Regression]);
+        for p50 in [99.0, 100.0, 101.0] {
+            let check = check(&baseline, &guest(p50, new));
+            assert_eq!(check.lines[0].finding, Finding::Inconclusive);
+            assert!(check.lines[0].statistics.is_empty(), "no figure is called better or worse");
+            let why = check.lines[0].reasons.join("; ");
+            let told = format!("not comparable: the baseline is of {old}, and this run of {new}");
+            assert!(why.starts_with(&told), "{why}");
+        }
+        for (was, is) in [("./bzImage", "./bzImage.new"), (old, "./bzImage"), ("./bzImage", old)] {
+            let (baseline, _) = Baseline::from_run(&guest(100.0, was), &usual());
+            assert_eq!(findings(&baseline, &guest(101.0, is)), [Finding::Regression]);
         }
     }
 

@@ -290,6 +290,11 @@ pub fn compare(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Line> {
     compare_each(pairs, options).into_iter().flatten().collect()
 }
 
+/// The inconclusive line of a series that is not compared, with the reason.
+pub(crate) fn without_figures(pair: &Pair<'_>, series: &str, why: &str) -> Line {
+    Prepared::settled(pair, series, Finding::Inconclusive, vec![why.to_owned()]).line
+}
+
 /// Compares all cases, as one family. Returns the lines of each pair.
 pub fn compare_each(pairs: &[Pair<'_>], options: &CompareOptions<'_>) -> Vec<Vec<Line>> {
     let prepared: Vec<Vec<Prepared>> = pairs.iter().map(|pair| prepare(pair, options)).collect();

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use super::WIDTH;
 use crate::text_table::wrap;
 use chronoscope_base::digest::key;
-use chronoscope_run::{CaseResult, Context, Domain, FigureResult, Run, names::BUILD};
+use chronoscope_run::{
+    CaseResult, Context, Domain, FigureResult, Run, names::BUILD, names::KERNEL_ORIGIN,
+};
 use chronoscope_units::{OneLine, digits, show};
 
 /// The figures about its machine that a target reports with each case.
@@ -140,7 +142,7 @@ fn provenance(cases: &[&CaseResult]) -> Vec<String> {
     for identity in cases.iter().map(|case| &case.identity).filter(|identity| !identity.is_empty())
     {
         // Each fact begins with a name and a version, or is a file's name.
-        let facts = ["emulator", "simulator", "core's source", "kernel's origin"]
+        let facts = ["emulator", "simulator", "core's source", KERNEL_ORIGIN]
             .iter()
             .filter_map(|name| identity.get(*name));
         let short =
