@@ -4,6 +4,7 @@
 //! it by hand. This file only chooses a subcommand: each is one module and one row of the table.
 
 mod bench;
+mod bill;
 mod c_kit;
 mod changelog;
 mod command;

@@ -13,6 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    bill::{self, Bill, Crate, Part},
     command, guest, images, packages,
     repository::{TemporaryFolder, copy, root, target},
     rust::Toolchain,
@@ -33,6 +34,10 @@ const PROFILE: &str = "release";
 /// The processors of guests. Their programs are in folders of these names, below the build folder
 /// and in the tree.
 const GUESTS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
+
+/// The folders of the guests' programs and of the images in the tree.
+const GUEST: &str = "share/chronoscope/guest";
+const FIRMWARE: &str = "share/chronoscope/firmware";
 
 /// Texts in the tree's `share/doc/chronoscope`.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -102,12 +107,12 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         command::run(Command::new("strip").arg("--strip-debug").arg(&to))?;
     }
     for triple in GUESTS {
-        copy(
-            &guest::program(triple)?,
-            &tree.join("share/chronoscope/guest").join(triple).join(PORT),
-        )?;
+        copy(&guest::program(triple)?, &tree.join(GUEST).join(triple).join(PORT))?;
     }
-    images::install(&tree.join("share/chronoscope/firmware"), targets)?;
+    let images = images::install(&tree.join(FIRMWARE), targets)?;
+    let bill = tree.join(bill::PATH);
+    fs::create_dir_all(bill.parent().context("a file is in a folder")?)?;
+    fs::write(bill, bill_of(tree, &images)?)?;
     for entry in fs::read_dir(root().join("studies"))? {
         let path = entry?.path();
         let name = path.file_name().context("a file has a name")?;
@@ -123,6 +128,33 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
         fs::write(path, output.stdout)?;
     }
     Ok(())
+}
+
+/// The bill of materials of the tree's programs and images.
+fn bill_of(tree: &Path, images: &[images::Installed]) -> Result<String> {
+    let mut bill = Bill::new()?;
+    let program = |package: &str, triple: String| {
+        let (manifest, features) = ("Cargo.toml", Vec::new());
+        Part::Crate(Crate { manifest, package: package.to_owned(), features, triple })
+    };
+    for name in PROGRAMS {
+        let parts = [program(name, bill::host())];
+        bill.add(tree, &format!("bin/{name}"), "application", &parts)?;
+    }
+    for triple in GUESTS {
+        let library = match triple.split('-').next() {
+            _ if triple == bill::host() => "libc6-dev",
+            Some("x86_64") => "libc6-dev-amd64-cross",
+            _ => "libc6-dev-arm64-cross",
+        };
+        // A guest's program is linked statically.
+        let parts = [program(PORT, triple.to_owned()), Part::Libc(library)];
+        bill.add(tree, &format!("{GUEST}/{triple}/{PORT}"), "application", &parts)?;
+    }
+    for images::Installed { path, kind, parts } in images {
+        bill.add(tree, &format!("{FIRMWARE}/{path}"), kind, parts)?;
+    }
+    Ok(bill.render())
 }
 
 /// Packs the tree; equal trees give equal bytes.

@@ -2,11 +2,14 @@
 //! checkout's program measures.
 
 use std::{
-    fs,
+    env, fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use chronoscope_base::digest::sha256;
+use serde_json::Value;
 
 use crate::common::{Folder, builder, chronoscope, run};
 
@@ -115,6 +118,70 @@ fn a_debian_package_measures_in_a_bare_system() {
     assert!(!measure(&guest).exits(0).stderr.contains("fetching Linux"), "it is fetched once");
 }
 
+/// Programs and images below a folder of the tree, with their paths in the tree.
+fn binaries(folder: &Path, tree: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            binaries(&path, tree, found);
+        } else if fs::read(&path).unwrap().starts_with(b"\x7fELF") {
+            found.push(path.strip_prefix(tree).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+}
+
+/// Each program and image is in the bill with its hash and with what is linked into it, in the form
+/// that CycloneDX publishes.
+fn the_bill_of_materials_is_whole(tree: &Path) {
+    let path = tree.join("share/doc/chronoscope/chronoscope.cdx.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let bill: Value = serde_json::from_str(&text).unwrap();
+    let components = bill["components"].as_array().unwrap();
+    let find = |key: &str, value: &str| components.iter().find(|one| one[key] == value);
+    let mut files = Vec::new();
+    binaries(tree, tree, &mut files);
+    assert!(files.len() >= 6, "two programs, two of guests, an image, QEMU's plugin: {files:?}");
+    let contents = bill["dependencies"].as_array().unwrap().iter();
+    assert_eq!(contents.len(), files.len());
+    for file in &files {
+        let component = find("name", file).unwrap_or_else(|| panic!("{file} is in no bill"));
+        let hash = sha256(&fs::read(tree.join(file)).unwrap());
+        assert_eq!(component["hashes"][0]["content"], hash.as_str(), "{file}");
+    }
+    let named = |file: &str| -> Vec<&str> {
+        let reference = format!("file:{file}");
+        let entry = contents.clone().find(|one| one["ref"] == reference.as_str()).unwrap();
+        let inside = entry["dependsOn"].as_array().unwrap().iter();
+        let inside = inside.map(|one| find("bom-ref", one.as_str().unwrap()).unwrap());
+        inside.map(|one| one["name"].as_str().unwrap()).collect()
+    };
+    let has = |file: &str, parts: &[&str]| {
+        let names = named(file);
+        for part in parts {
+            assert!(names.contains(part), "{file} has no {part}: {names:?}");
+        }
+    };
+    has("bin/chronoscope", &["chronoscope-engine", "serde_json", "rusqlite", "std"]);
+    has("bin/chronoscope-linux", &["chronoscope-suite", "rustix", "std"]);
+    let image = files.iter().find(|file| file.contains("/thumbv7em")).unwrap();
+    has(image, &["chronoscope-suite", "cortex-m-rt", "core"]);
+    let guest = files.iter().find(|file| file.contains("/guest/aarch64")).unwrap();
+    has(guest, &["chronoscope-linux", "glibc"]);
+    assert!(contents.clone().all(|entry| !entry["dependsOn"].as_array().unwrap().is_empty()));
+
+    let python = env::var("CHRONOSCOPE_TEST_PYTHON").expect("set by the test command");
+    let ask = "import cyclonedx.schema as s; print(s.__path__[0] + '/_res/')";
+    let schemas = run(Command::new(&python).args(["-c", ask])).exits(0).stdout.clone();
+    let schemas = schemas.trim();
+    let folder = Folder::new("bill");
+    let broken = text.replace("\"specVersion\": \"1.6\"", "\"specVersion\": 1.6");
+    for (file, status) in [(path, 0), (folder.file("broken.json", broken).into(), 1)] {
+        let mut check = Command::new(Path::new(&python).with_file_name("check-jsonschema"));
+        check.arg("--schemafile").arg(format!("{schemas}bom-1.6.SNAPSHOT.schema.json"));
+        run(check.args(["--base-uri", &format!("file://{schemas}")]).arg(file)).exits(status);
+    }
+}
+
 #[test]
 fn an_unpacked_program_measures_what_the_checkout_measures() {
     let folder = Folder::new("package");
@@ -155,6 +222,7 @@ fn an_unpacked_program_measures_what_the_checkout_measures() {
         let found = fs::read_to_string(installed.tree.join(path)).unwrap();
         assert!(found.contains(text), "no `{text}` in {path}");
     }
+    the_bill_of_materials_is_whole(&installed.tree);
     let mut list = Command::new("dpkg-deb");
     let list = run(list.arg("--contents").arg(file(&made, ".deb")));
     for path in [

@@ -20,6 +20,7 @@ use self::{
     tool::Tool,
 };
 use crate::{
+    bill::Part,
     command, firmware, fresh, packages,
     repository::{self, copy, root, target},
     rust::Toolchain,
@@ -49,7 +50,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
             let tool = tool::all().into_iter().find(|tool| tool.name == name);
             build_tool(&tool.with_context(|| format!("there is no tool {name}"))?)
         }
-        ["install", folder, ref targets @ ..] => install(Path::new(folder), targets),
+        ["install", folder, ref targets @ ..] => install(Path::new(folder), targets).map(drop),
         _ => bail!("usage: cargo xtask {USAGE}"),
     }
 }
@@ -216,13 +217,23 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     finish(image, &plan.package)
 }
 
+/// A file that [`install`] has copied.
+pub struct Installed {
+    /// The path relative to the folder.
+    pub path: String,
+    /// The kind, as [`Bill::add`](crate::bill::Bill::add) takes it.
+    pub kind: &'static str,
+    /// Everything that is linked into the file.
+    pub parts: Vec<Part>,
+}
+
 /// Builds the images of `targets`, or all if there are none, and their machines' tools, and copies
 /// them with an index into a folder from which an installed lab runs them: the index names no
-/// builder.
+/// builder. Returns what each file contains.
 ///
 /// # Errors
 /// A target has no image, or a file cannot be built or copied.
-pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
+pub fn install(folder: &Path, targets: &[&str]) -> Result<Vec<Installed>> {
     let plans = plans()?;
     let is_known = |target: &&&str| plans.iter().any(|plan| plan.row.target == **target);
     if let Some(unknown) = targets.iter().find(|target| !is_known(target)) {
@@ -232,7 +243,7 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
     let options = Options::read()?;
     let locked = LockedFolder::open(folder)?;
     let mut index = Index::new(None, Vec::new(), Vec::new());
-    let mut machines = BTreeSet::new();
+    let (mut machines, mut installed) = (BTreeSet::new(), Vec::new());
     // Builds with other options are for comparing compilers, in a checkout.
     let is_wanted = |plan: &&Plan| {
         !plan.is_another_build() && (targets.is_empty() || targets.contains(&&*plan.row.target))
@@ -245,13 +256,17 @@ pub fn install(folder: &Path, targets: &[&str]) -> Result<()> {
             copy(licence, &folder.join("licences").join(name))?;
         }
         index.images.push(row(plan, &options)?);
+        let (path, parts) = (plan.row.path.clone(), plan.parts());
+        installed.push(Installed { path, kind: "firmware", parts });
         machines.extend(plan.row.target.rsplit_once('@').map(|(_, machine)| machine));
     }
     for tool in tool::needed_by(&machines) {
         tool.build(&target)?;
         copy(&target.join(&tool.file), &folder.join(&tool.file))?;
         index.tools.push(tool.row(tool.file.clone()));
+        installed.push(Installed { path: tool.file, kind: "application", parts: tool.parts });
     }
     index.renew(folder, |_| true)?;
-    locked.write(&index)
+    locked.write(&index)?;
+    Ok(installed)
 }

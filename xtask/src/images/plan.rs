@@ -5,6 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use chronoscope_chips::{Chip, Table};
 
+use crate::{
+    bill::{Crate, Part},
+    repository::root,
+};
+
 use super::{
     index::ImageRow,
     manifest::{self, Exception, Further, Kernel, Language, Manifest, Processes, Smallest},
@@ -38,6 +43,23 @@ impl Plan {
             "" => format!("firmware/{name}"),
             inner => format!("firmware/{name}/{inner}"),
         };
+    }
+
+    /// Everything that is linked into the image.
+    pub fn parts(&self) -> Vec<Part> {
+        let part = |package: &String, features: &[String]| {
+            Part::Crate(Crate {
+                manifest: "ports/firmware/Cargo.toml",
+                package: package.clone(),
+                features: features.to_vec(),
+                triple: self.row.triple.clone(),
+            })
+        };
+        let image = part(&self.package, &self.features);
+        let program = self.program.as_ref().map(|package| part(package, &[]));
+        let manifest = format!("ports/firmware/kernels/{}/source/Cargo.toml", self.row.kernel);
+        let sources = root().join(&manifest).is_file().then_some(Part::Sources { manifest });
+        [Some(image), program, sources].into_iter().flatten().collect()
     }
 
     /// Returns whether the plan is one of [`BUILDS`].

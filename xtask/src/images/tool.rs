@@ -7,7 +7,10 @@ use anyhow::{Context, Result};
 use chronoscope_chips::Table;
 
 use super::index::ToolRow;
-use crate::command;
+use crate::{
+    bill::{self, Crate, Part},
+    command,
+};
 
 /// A tool, and how it is built.
 pub struct Tool {
@@ -18,6 +21,8 @@ pub struct Tool {
     build: Vec<String>,
     /// The file's path relative to the build folder.
     pub file: String,
+    /// Everything that is linked into the file.
+    pub parts: Vec<Part>,
 }
 
 /// The tools: QEMU's plugin, and the simulated boards, each with the name of its core.
@@ -33,12 +38,27 @@ pub fn all() -> Vec<Tool> {
             .collect(),
         build: words("plugin build --release --locked"),
         file: "qemu-plugin/release/libchronoscope_qemu_plugin.so".to_owned(),
+        parts: vec![Part::Crate(Crate {
+            manifest: "ports/qemu-plugin/Cargo.toml",
+            package: "chronoscope-qemu-plugin".to_owned(),
+            features: Vec::new(),
+            triple: bill::host(),
+        })],
     };
     let board = |core: &chronoscope_chips::Core| Tool {
         name: core.name.clone(),
         machines: vec![core.name.clone()],
         build: words(&format!("bench {} build", core.name)),
         file: format!("bench/{}/release/chronoscope-bench", core.name),
+        parts: vec![
+            Part::Crate(Crate {
+                manifest: "bench/Cargo.toml",
+                package: "chronoscope-bench".to_owned(),
+                features: vec![core.name.clone()],
+                triple: bill::host(),
+            }),
+            Part::Core(core.name.clone()),
+        ],
     };
     [plugin].into_iter().chain(table.cores.iter().map(board)).collect()
 }
