@@ -146,6 +146,8 @@ pub trait Machine: Send {
 /// The instructions of one round of an experiment, which a kernel repeats in its steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
+    /// The instruction set: `arm`, `riscv32` or `riscv64`.
+    pub architecture: &'static str,
     /// The functions in the order of execution, each with its number of instructions in a row.
     pub runs: Vec<(String, u64)>,
 }

@@ -50,6 +50,7 @@ pub const WORST: &str = "\
 Examples:
   chronoscope worst switch                          tandem and FreeRTOS
   chronoscope worst message --target rtic@cortex-m4
+  chronoscope worst switch --target tandem@rv32,freertos@rv32
   chronoscope worst switch --set primitive=yield    another round
 
 EXPERIMENT is switch, wakeup, message or interrupt. Exit status: 0 pass, 1 error,

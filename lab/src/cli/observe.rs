@@ -66,8 +66,8 @@ pub struct Observe {
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub append: String,
     /// Raise an interrupt at every instruction of the round from --from to its next execution, and
-    /// measure how long each waits: `timer` for SysTick or the first interrupt that the image has
-    /// enabled, or the number of an exception (Cortex-M).
+    /// measure how long each waits: `timer` for the processor's own timer or the first interrupt that
+    /// the image has enabled, or the number of an exception (Cortex-M, RV32).
     #[arg(long, value_name = "timer|NUMBER", requires = "from", conflicts_with_all = ["to", "switch", "task"])]
     pub arrivals: Option<String>,
     /// Raise interrupts at seeded moments: refused on all machines.

@@ -51,17 +51,24 @@ fn sides(arguments: &cli::Why, stop: &AtomicBool) -> Result<[why::Side; 2]> {
     if a == b {
         bail!("`{a}` twice: name two targets, or two images as old=IMAGE@MACHINE");
     }
-    let side = |target| side(&machines, target, arguments, stop);
-    Ok([side(&a)?, side(&b)?])
+    let side = |target: &Target| -> Result<_> {
+        let Round { architecture, runs } = round(&machines, target, arguments, stop)?;
+        Ok((architecture, why::Side { kernel: target.kernel.clone(), runs }))
+    };
+    let ((one, first), (other, second)) = (side(&a)?, side(&b)?);
+    if one != other {
+        bail!("{a} and {b} have different instruction sets, whose counts do not compare");
+    }
+    Ok([first, second])
 }
 
 /// The round of one side.
-fn side(
+fn round(
     machines: &Machines,
     target: &Target,
     arguments: &cli::Why,
     stop: &AtomicBool,
-) -> Result<why::Side> {
+) -> Result<Round> {
     let of = ("of", vec![arguments.experiment.clone()]);
     let settings = run::set(vec![of], &arguments.set)?;
     let spec = case::experiment("worst")?;
@@ -73,6 +80,5 @@ fn side(
     let machine = machines.open(target)?;
     machine.prepare(request, stop)?;
     let start = Start { request, limit: Limit::for_work(PATIENCE), stop };
-    let Round { runs } = machine.round(&start).with_context(|| target.to_string())?;
-    Ok(why::Side { kernel: target.kernel.clone(), runs })
+    machine.round(&start).with_context(|| target.to_string())
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     common::{Folder, cases, chronoscope, gives_the_same_bytes_twice},
-    worst::{image, mark},
+    worst::{CORTEX_M4, mark},
 };
 
 fn measured(case: &Value) -> &Value {
@@ -146,8 +146,8 @@ fn observed_cycles_are_those_of_marks() {
     let chip = ["--chip", "stm32f405", "--clock", "10MHz"];
     let case = ["switch", "--target", "tandem@cortex-m4", "--set", "tasks=2", "--repeat", "1"];
     let marked = bounds(&cases(&[&case[..], &chip].concat())[0]);
-    let (image, folder) = (image("tandem"), Folder::new("observed-cycles"));
-    let mark = mark(&image, &folder);
+    let (image, folder) = (CORTEX_M4.image("tandem"), Folder::new("observed-cycles"));
+    let mark = mark(&CORTEX_M4, &image, &folder);
     let observe = ["observe", &image, "--append", "switch tasks=2", "--from", &mark, "-q"];
     let json = chronoscope(&[&observe[..], &chip, &["--format", "json"]].concat()).json();
     assert_eq!(json["cases"][0]["clock"]["domain"], "modelled");

@@ -87,6 +87,14 @@ pub fn sleeps() -> u64 {
     SLEEPS.load(Relaxed)
 }
 
+/// Has the count include what QEMU's clock counts too much: a block goes on after `wfi` of a RISC-V, and
+/// its last `rest` instructions are counted before the sleep, and again when they execute.
+pub fn count_after_sleep(instruction: Instruction, rest: usize) {
+    if rest > 0 && SLEEP.contains(&instruction.word()) {
+        instruction.add(&EXECUTED, rest as u64);
+    }
+}
+
 /// Makes QEMU count the executions of this instruction.
 pub fn count(instruction: Instruction) {
     instruction.add(&EXECUTED, 1);

@@ -7,13 +7,8 @@
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},
     mem, ptr,
-    sync::{
-        OnceLock,
-        atomic::{AtomicPtr, Ordering::Relaxed},
-    },
+    sync::atomic::AtomicPtr,
 };
-
-use crate::give_up;
 
 /// GLib's growing array of bytes, as its documentation declares it.
 #[repr(C)]
@@ -42,7 +37,7 @@ pub struct Emulator {
 unsafe impl Send for Emulator {}
 
 /// Returns the address of a symbol in QEMU or its libraries; an error message if there is none.
-fn find(name: &CStr) -> Result<*mut c_void, String> {
+pub fn find(name: &CStr) -> Result<*mut c_void, String> {
     // SAFETY: the name is a string; RTLD_DEFAULT searches the exports of the program.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if address.is_null() {
@@ -71,10 +66,10 @@ impl Emulator {
     pub fn find(target: &str) -> Result<Self, String> {
         let read_register = match target {
             "arm" => c"arm_cpu_gdb_read_register",
-            "riscv32" => c"riscv_cpu_gdb_read_register",
+            "riscv32" | "riscv64" => c"riscv_cpu_gdb_read_register",
             _ => {
                 return Err(format!(
-                    "nothing is known of processors of QEMU's {target}: it must be arm or riscv32"
+                    "nothing is known of processors of QEMU's {target}: it must be arm, riscv32 or riscv64"
                 ));
             }
         };
@@ -126,21 +121,17 @@ impl Emulator {
     }
 }
 
-/// QEMU's functions that make an exception of an Armv7-M processor pending.
-pub struct Interrupter {
+/// QEMU's functions that do a piece of work between two blocks of code.
+pub struct Worker {
     get_cpu: unsafe extern "C" fn(c_int) -> *mut c_void,
     run_on_cpu: unsafe extern "C" fn(*mut c_void, Work, usize),
 }
 
-/// QEMU's `run_on_cpu_func`, whose second argument is a union of the size of a pointer.
+/// QEMU's `run_on_cpu_func`: the first argument is the processor, the second a union of the size of a
+/// pointer.
 type Work = extern "C" fn(*mut c_void, usize);
-type Resolve = unsafe extern "C" fn(*const c_char, *const c_char, *mut bool) -> *mut c_void;
-type SetPending = unsafe extern "C" fn(*mut c_void, c_int, bool);
 
-/// The interrupt controller's function and its object, found when the machine runs.
-static CONTROLLER: OnceLock<(SetPending, AtomicPtr<c_void>)> = OnceLock::new();
-
-impl Interrupter {
+impl Worker {
     /// Looks up all functions.
     pub fn find() -> Result<Self, String> {
         // SAFETY: they have these types in QEMU 7.2 (include/hw/core/cpu.h).
@@ -152,33 +143,29 @@ impl Interrupter {
         }
     }
 
-    /// Makes an exception pending after the instruction that executes. The machine must run.
-    pub fn pend(&self, exception: u32) {
+    /// Has the work done after the instruction that executes. The machine must run.
+    pub fn run(&self, work: Work, number: usize) {
         // SAFETY: the processor exists, since its code executes. QEMU calls the function on the
         // processor's thread, between two blocks, with its lock of devices held.
-        unsafe { (self.run_on_cpu)((self.get_cpu)(0), pend, exception as usize) }
+        unsafe { (self.run_on_cpu)((self.get_cpu)(0), work, number) }
     }
 }
 
-extern "C" fn pend(_: *mut c_void, exception: usize) {
-    let (set_pending, controller) =
-        CONTROLLER.get_or_init(|| controller().unwrap_or_else(|error| give_up(&error)));
-    // SAFETY: the object is the controller of the machine's only processor, which lives as long as
-    // QEMU; an exception's number is below 256. The second state, of TrustZone, is not asked for.
-    unsafe { set_pending(controller.load(Relaxed), exception as c_int, false) }
-}
+/// A device of the machine, which lives as long as QEMU.
+pub type Device = AtomicPtr<c_void>;
 
-fn controller() -> Result<(SetPending, AtomicPtr<c_void>), String> {
-    // SAFETY: both have these types in QEMU 7.2 (include/qom/object.h,
-    // include/hw/intc/armv7m_nvic.h); the strings end with 0.
-    let (set_pending, object) = unsafe {
+type Resolve = unsafe extern "C" fn(*const c_char, *const c_char, *mut bool) -> *mut c_void;
+
+/// Returns the machine's only device of this type. The machine must exist.
+pub fn device(kind: &CStr) -> Result<Device, String> {
+    // SAFETY: the function has this type in QEMU 7.2 (include/qom/object.h); both strings end with 0.
+    let object = unsafe {
         let resolve: Resolve = function(c"object_resolve_path_type")?;
-        let object = resolve(c"".as_ptr(), c"armv7m_nvic".as_ptr(), ptr::null_mut());
-        (function(c"armv7m_nvic_set_pending")?, object)
+        resolve(c"".as_ptr(), kind.as_ptr(), ptr::null_mut())
     };
     match object.is_null() {
-        true => Err("the machine has no interrupt controller of a Cortex-M".to_owned()),
-        false => Ok((set_pending, AtomicPtr::new(object))),
+        true => Err(format!("the machine has no {}", kind.to_string_lossy())),
+        false => Ok(AtomicPtr::new(object)),
     }
 }
 
@@ -200,6 +187,11 @@ impl Processor {
         // belongs to the plugin.
         let (cpu, bytes) = unsafe { ((emulator.get_cpu)(0), (emulator.new_bytes)()) };
         (!cpu.is_null()).then_some(Self { emulator, cpu, bytes })
+    }
+
+    /// QEMU's object.
+    pub fn object(&self) -> *const u8 {
+        self.cpu.cast()
     }
 
     /// Returns a register by the debugger's number. The value is current at the beginning of a

@@ -21,7 +21,7 @@
 //!
 //! With `cycles=FILE`, it gives the cycles of a Cortex-M by the model of its core (module `cycles`).
 //!
-//! With `arrivals=FILE`, it makes an exception pending at each instruction of a round (module
+//! With `arrivals=FILE`, it makes an interrupt pending at each instruction of a round (module
 //! `arrivals`).
 //!
 //! Every one of them takes registers that the machine lacks (module `devices`).
@@ -38,6 +38,7 @@ mod exceptions;
 mod observe;
 mod pins;
 mod settings;
+mod state;
 mod vcd;
 
 use std::{

@@ -5,7 +5,7 @@
 //! is a round of always the same instructions. In round k the kernel's timer interrupt becomes pending
 //! while instruction k of the round executes. So the figure is no sample of the worst case, but the
 //! worst case of this round, this build and this state. The suite holds only the description of the
-//! experiment; `ports/qemu-plugin/src/arrivals.rs` makes the interrupt pending.
+//! experiment; `ports/qemu-plugin/src/arrivals` makes the interrupt pending.
 //!
 //! - **Sample**: the instructions from the one during which the interrupt becomes pending, without it,
 //!   to the first one of its handler. A sample for each instruction of the round, in its order; the

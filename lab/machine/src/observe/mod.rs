@@ -127,7 +127,7 @@ pub struct Observed<'m> {
 /// The exception that arrives at every instruction of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Arrivals {
-    /// SysTick, or the first interrupt that the image has enabled.
+    /// The processor's own timer, or the first interrupt that the image has enabled.
     Timer,
     /// The exception of this number.
     Number(u8),
@@ -221,8 +221,8 @@ impl<'m> Observed<'m> {
                 "a round has a start: name a place that the image comes to again, as --from loop"
             );
         }
-        if arrivals.is_some() && image.architecture != Architecture::Arm {
-            bail!("--arrivals is for a Cortex-M, and {machine} is none");
+        if arrivals.is_some() && image.architecture == Architecture::Riscv64 {
+            bail!("--arrivals is for a Cortex-M or an RV32, and {machine} is none");
         }
         let marks = image.marks()?;
         if question.is_watched && marks.is_empty() {
@@ -407,10 +407,10 @@ const TIMER: &str = "timer";
 fn arrivals(text: &str) -> Result<Arrivals> {
     match (text, text.parse()) {
         (TIMER, _) => Ok(Arrivals::Timer),
-        (_, Ok(number @ 15..=239)) => Ok(Arrivals::Number(number)),
+        (_, Ok(number @ 1..=239)) => Ok(Arrivals::Number(number)),
         _ => bail!(
-            "`--arrivals {}`: give the number of an exception, 15 for SysTick or 16 and more for a \
-             line of the chip's, or {TIMER}",
+            "`--arrivals {}`: give the number of an exception, 15 for SysTick (RISC-V: 7 for the timer) \
+             or 16 and more for a line of the chip's, or {TIMER}",
             printable(text)
         ),
     }

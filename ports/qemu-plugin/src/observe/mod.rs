@@ -78,8 +78,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         return Err("the machine must have one processor".to_owned());
     }
     let has_wide_words = info.target() == "riscv64";
-    // Both of QEMU's RISC-V programs export the same functions.
-    let target = if has_wide_words { "riscv32" } else { info.target() };
+    let target = info.target();
     let emulator = Emulator::find(target)?;
     let events = Events::create(&settings.out, settings.events)
         .map_err(|error| format!("{} cannot be written: {error}", settings.out.display()))?;

@@ -1,24 +1,26 @@
-//! The worst case by exhaustion: makes an exception of a Cortex-M pending while instruction k of a
-//! round executes, for each k, a round each. The image is not changed.
+//! The worst case by exhaustion: makes an interrupt of a Cortex-M or a RISC-V pending while instruction
+//! k of a round executes, for each k, a round each. The image is not changed.
 //!
 //! ```text
 //! -plugin libchronoscope_qemu_plugin.so,loads=FILE
 //! -singlestep -plugin libchronoscope_qemu_plugin.so,arrivals=FILE,mark=0x08001234,skip=20
 //! ```
 //!
-//! With `loads=`, it writes a line for each load from a device, `TIME ADDRESS`: the time in ticks of an
-//! instruction's length, and the address of the instruction. The lab finds an experiment's marks among
-//! them.
+//! With `loads=`, it writes a line for each load from a device, on a RISC-V for each read of the
+//! processor's counter, `TIME ADDRESS`: the time in ticks of an instruction's length, and the address of
+//! the instruction. The lab finds an experiment's marks among them.
 //!
 //! With `arrivals=`, a round begins where the instruction at `mark` executes. After `skip` rounds, two
-//! rounds in a row must take the same instructions. Then, in each further round, an exception becomes
-//! pending at the next instruction, from `first=` on or from the mark, and the plugin counts the instructions until the first one of its
-//! handler. A round in which the code took another path before the arrival is tried again. The lines:
+//! rounds in a row must take the same instructions; if none do, a round is from a mark to the second one
+//! after it, and so on. Then, in each further round, an exception becomes pending at the next
+//! instruction, from `first=` on or from the mark, and the plugin counts the instructions until the first
+//! one of its handler. A round in which the code took another path before the arrival is tried again, by
+//! another start of the image if need be: only the first arrival of a start is missed. The lines:
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `enabled NUMBER ADDRESS` | an exception that the image has enabled, and its handler |
-//! | `exception NUMBER` | the one that is made pending: `exception=`, else SysTick, else the first |
+//! | `exception NUMBER` | the one that is made pending: `exception=`, else the processor's own timer, else the first |
 //! | `path ADDRESS` | the next instruction of a round |
 //! | `arrival K WAIT LENGTH TRIES LEAST HALVES MOST` | instructions to the handler, and of the round with it; cycles to the handler |
 //! | `missed K` | every try took another path |
@@ -27,9 +29,11 @@
 //! cycles, twice the estimate and the greatest number, from the beginning of the instruction of the
 //! arrival to the first one of the handler, its entry included; without, they are 0.
 //!
-//! The exception is made pending by the function that QEMU's own devices call
-//! (`armv7m_nvic_set_pending`). With `-singlestep`, each instruction is a block of its own, so that it
-//! is taken before the next one.
+//! The exception is made pending as QEMU's own devices do it (modules `arm` and `riscv`). With
+//! `-singlestep`, each instruction is a block of its own, so that it is taken before the next one.
+
+mod arm;
+mod riscv;
 
 use std::{
     collections::HashMap,
@@ -44,31 +48,87 @@ use std::{
     },
 };
 
-use chronoscope_cycles::{Cause, Class, Instruction, Sum};
+use chronoscope_cycles::{Cause, Sum};
 
+use self::{arm::Arm, riscv::Riscv};
 use crate::{
     api::{self, Block, Id, Info, RawBlock},
     clock::{self, Clock},
     cycles,
-    emulator::{Emulator, Interrupter, Processor},
-    exceptions::{VECTOR_TABLE_OFFSET, running},
+    emulator::{Emulator, Processor, Worker},
     give_up,
     observe::{exit, start},
     settings,
 };
 
 /// The longest round, in instructions.
-const LONGEST: usize = 20_000;
-/// The rounds in which two in a row must be equal.
+const LONGEST: usize = 100_000;
+/// The marks after which two rounds in a row must be equal.
 const PATIENCE: u32 = 200;
+/// Most marks of a round, for a path that repeats only after several.
+const MOST_MARKS: u32 = 8;
 /// How often an arrival is tried.
 const TRIES: u32 = 20;
 /// Most lines of `loads=`.
 const MOST_LOADS: usize = 2_000_000;
 
-const SYSTICK_CONTROL: u64 = 0xe000_e010;
-const ENABLED_INTERRUPTS: u64 = 0xe000_e100;
-const SYSTICK: u32 = 15;
+/// An interrupt that the image has enabled.
+#[derive(Clone, Copy, Default)]
+struct Interrupt {
+    number: u32,
+    /// The number that the processor knows it by while its handler runs.
+    cause: u32,
+    /// The handler's first instruction.
+    handler: u32,
+}
+
+/// An instruction that an image may read a clock by.
+#[derive(Clone, Copy, PartialEq)]
+enum Read {
+    /// A load of a word, which may be of memory or of a device.
+    Word,
+    /// A read of the processor's own counter.
+    Counter,
+}
+
+/// The addresses of the instruction that is about to execute, and of the one before it.
+#[derive(Clone, Copy)]
+struct Step {
+    before: u32,
+    at: u32,
+}
+
+/// The interrupts of a family of processors.
+trait Interrupts: Send {
+    /// Returns how an instruction reads a clock; `None` if it cannot.
+    fn read(&self, word: u32) -> Option<Read>;
+
+    /// Returns the interrupts that the image has enabled. The one that is likely to be the kernel's
+    /// timer is first.
+    fn enabled(&self, processor: &Processor) -> Vec<Interrupt>;
+
+    /// Makes an interrupt pending after the instruction that executes.
+    fn pend(&self, interrupt: Interrupt);
+
+    /// Returns whether the handler of a pending interrupt has begun.
+    fn has_begun(&self, processor: &Processor, interrupt: Interrupt, step: Step) -> bool;
+
+    /// Called when the handler has begun.
+    fn began(&self, _: Interrupt) {}
+
+    /// Returns whether a handler that had begun before has taken a pending interrupt.
+    fn is_taken(&self, _: &Processor, _: Interrupt) -> bool {
+        false
+    }
+}
+
+/// Returns the interrupts of a family by QEMU's name.
+fn interrupts(target: &str) -> Result<Box<dyn Interrupts>, String> {
+    Ok(match target {
+        "arm" => Box::new(Arm(Worker::find()?)),
+        _ => Box::new(Riscv::find()?),
+    })
+}
 
 static SWEEP: Mutex<Option<Sweep>> = Mutex::new(None);
 static LOADS: Mutex<Option<Loads>> = Mutex::new(None);
@@ -85,8 +145,8 @@ pub fn is_asked(arguments: &[String]) -> bool {
 
 /// Starts a sweep, or the search for loads, by the options.
 pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> {
-    if !info.has_one_processor() || info.target() != "arm" {
-        return Err("arrivals are for a Cortex-M alone".to_owned());
+    if !info.has_one_processor() {
+        return Err("the machine must have one processor".to_owned());
     }
     let value = |name: &str| {
         let mut pairs = arguments.iter().filter_map(|argument| argument.split_once('='));
@@ -97,9 +157,11 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         settings::number(text).map(Some).ok_or_else(|| format!("`{name}={text}` is no number"))
     };
     let emulator = Emulator::find(info.target())?;
+    let interrupts = interrupts(info.target())?;
     if let Some(path) = value("loads") {
         let (rows, file, left) = (HashMap::new(), create(path)?, MOST_LOADS);
-        *lock(&LOADS) = Some(Loads { emulator, clock: None, rows, current: None, file, left });
+        let (clock, current) = (None, None);
+        *lock(&LOADS) = Some(Loads { emulator, interrupts, clock, rows, current, file, left });
         api::register(id, on_block_with_loads, on_exit);
         return Ok(());
     }
@@ -107,18 +169,23 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     if value("core").is_some() {
         cycles::prepare(info, arguments)?;
     }
+    let first = number("first")?.unwrap_or(0) as usize;
     let sweep = Sweep {
         emulator,
-        interrupter: Interrupter::find()?,
+        interrupts,
         processor: None,
         mark,
-        exception: number("exception")?,
-        handler: 0,
+        marks: 1,
+        passed: 0,
+        asked: number("exception")?,
+        interrupt: Interrupt::default(),
+        before: 0,
         phase: Phase::Skip(number("skip")?.unwrap_or(0)),
         path: Vec::new(),
         position: 0,
         follows: true,
-        arrival: number("first")?.unwrap_or(0) as usize,
+        arrival: first,
+        first,
         tries: 0,
         wait: Wait::ToCome,
         file: create(value("arrivals").unwrap_or_default())?,
@@ -133,7 +200,7 @@ fn create(path: &str) -> Result<BufWriter<File>, String> {
     file.map(BufWriter::new).map_err(|error| format!("{path} cannot be written: {error}"))
 }
 
-/// An instruction of the image that loads one word.
+/// An instruction of the image that may read a clock.
 struct Row {
     at: u32,
     is_of_a_device: AtomicBool,
@@ -143,6 +210,7 @@ struct Row {
 /// block that it is in first reaches it.
 struct Loads {
     emulator: Emulator,
+    interrupts: Box<dyn Interrupts>,
     clock: Option<Clock>,
     rows: HashMap<u32, &'static Row>,
     current: Option<u32>,
@@ -171,12 +239,12 @@ extern "C" fn on_block_with_loads(_: Id, block: *mut RawBlock) {
     }
     // SAFETY: QEMU passed the block to this callback, and it is not kept.
     let block = unsafe { Block::new(block) };
-    for instruction in block.instructions() {
-        let decoded = Instruction::decode(instruction.word());
-        if decoded.is_ok_and(|decoded| matches!(decoded.class, Class::Load { .. })) {
+    for (index, instruction) in block.instructions().enumerate() {
+        if let Some(read) = loads.interrupts.read(instruction.word()) {
             let at = instruction.address() as u32;
             let row = *loads.rows.entry(at).or_insert_with(|| {
-                Box::leak(Box::new(Row { at, is_of_a_device: AtomicBool::new(false) }))
+                let is_of_a_device = AtomicBool::new(read == Read::Counter);
+                Box::leak(Box::new(Row { at, is_of_a_device }))
             });
             if block.len() == 1
                 && !row.is_of_a_device.swap(true, Relaxed)
@@ -188,6 +256,7 @@ extern "C" fn on_block_with_loads(_: Id, block: *mut RawBlock) {
             instruction.on_execution(on_load, ptr::from_ref(row).expose_provenance());
         }
         clock::count(instruction);
+        clock::count_after_sleep(instruction, block.len() - index - 1);
     }
 }
 
@@ -227,12 +296,18 @@ enum Phase {
 
 struct Sweep {
     emulator: Emulator,
-    interrupter: Interrupter,
+    interrupts: Box<dyn Interrupts>,
     processor: Option<Processor>,
     mark: u32,
-    exception: Option<u32>,
-    /// The handler's first instruction.
-    handler: u32,
+    /// The marks of a round, and those that the current one has had, but for its first.
+    marks: u32,
+    passed: u32,
+    /// The number of the interrupt that is asked for.
+    asked: Option<u32>,
+    /// The interrupt that arrives.
+    interrupt: Interrupt,
+    /// The instruction that executed last.
+    before: u32,
     phase: Phase,
     /// The instructions of a round, the mark first.
     path: Vec<u32>,
@@ -242,6 +317,8 @@ struct Sweep {
     follows: bool,
     /// The instruction of the path during which the exception becomes pending.
     arrival: usize,
+    /// The first one of this start.
+    first: usize,
     tries: u32,
     wait: Wait,
     file: BufWriter<File>,
@@ -251,15 +328,18 @@ impl Sweep {
     /// Takes in the instruction that is about to execute.
     fn step(&mut self, at: u32) {
         if let Wait::Pending(waited, since) = self.wait {
-            // After an instruction that accesses a device, QEMU does not call the plugin for the first
-            // one of the handler.
-            let runs = self.processor.as_ref().map(running) == self.exception;
-            self.wait = match runs {
-                true => Wait::Over(waited, self.cycles(since, at)),
-                false => Wait::Pending(waited + 1, since),
+            self.wait = if self.has_begun(at) {
+                Wait::Over(waited, self.cycles(since, at))
+            } else if self.is_taken() {
+                Wait::Over(0, Sum::default())
+            } else {
+                Wait::Pending(waited + 1, since)
             };
         }
-        if at == self.mark {
+        self.before = at;
+        self.passed += u32::from(at == self.mark);
+        if self.passed == self.marks {
+            self.passed = 0;
             self.turn();
         } else {
             self.position += 1;
@@ -277,11 +357,27 @@ impl Sweep {
         }
     }
 
+    /// Returns whether the handler has begun, with the instruction that is about to execute.
+    fn has_begun(&self, at: u32) -> bool {
+        let step = Step { before: self.before, at };
+        let begins = |processor| self.interrupts.has_begun(processor, self.interrupt, step);
+        let has_begun = self.processor.as_ref().is_some_and(begins);
+        if has_begun {
+            self.interrupts.began(self.interrupt);
+        }
+        has_begun
+    }
+
+    fn is_taken(&self) -> bool {
+        let is_taken = |processor| self.interrupts.is_taken(processor, self.interrupt);
+        self.processor.as_ref().is_some_and(is_taken)
+    }
+
     /// The cycles since then, at the instruction of the handler that is seen first. If that is not the
     /// handler's first one, the model has not seen the entry either.
     fn cycles(&self, since: Sum, at: u32) -> Sum {
         let mut cycles = cycles::sum().unwrap_or_default() - since;
-        if at != self.handler
+        if at != self.interrupt.handler
             && let Some(entry) = cycles::entry()
         {
             cycles.add(entry, Cause::Exception);
@@ -300,8 +396,13 @@ impl Sweep {
                 self.choose();
                 Phase::Sweep
             }
-            Phase::Compare(0) => {
+            Phase::Compare(0) if self.marks == MOST_MARKS => {
                 give_up(&format!("the round does not repeat: of {PATIENCE}, no two are equal"))
+            }
+            Phase::Compare(0) => {
+                self.marks += 1;
+                self.path.clear();
+                Phase::Record(PATIENCE / self.marks)
             }
             Phase::Compare(left) => {
                 self.path.clear();
@@ -332,13 +433,21 @@ impl Sweep {
                 self.tries += 1;
                 return;
             }
-            Wait::ToCome => written(writeln!(self.file, "missed {arrival}")),
+            Wait::ToCome if arrival == self.first => {
+                written(writeln!(self.file, "missed {arrival}"));
+            }
+            Wait::ToCome => self.end(),
         }
         (self.arrival, self.tries, self.wait) = (arrival + 1, 0, Wait::ToCome);
         if self.arrival == self.path.len() {
-            written(self.file.flush());
-            exit();
+            self.end();
         }
+    }
+
+    /// Ends the start of the image.
+    fn end(&mut self) -> ! {
+        written(self.file.flush());
+        exit();
     }
 
     /// Makes the exception pending if its instruction executes now, and the round has come there by
@@ -350,33 +459,26 @@ impl Sweep {
         self.follows = self.path.get(self.position) == Some(&at);
         if self.follows && self.position == self.arrival {
             self.wait = Wait::Pending(0, cycles::sum().unwrap_or_default());
-            self.interrupter.pend(self.exception.unwrap_or_default());
+            self.interrupts.pend(self.interrupt);
         }
     }
 
     /// Chooses the exception, and writes the path.
     fn choose(&mut self) {
         let Some(processor) = &self.processor else { return };
-        let [table] = processor.words(VECTOR_TABLE_OFFSET);
-        let vectors: [u32; 256] = processor.words(table.into());
-        let [control] = processor.words(SYSTICK_CONTROL);
-        let lines: [u32; 7] = processor.words(ENABLED_INTERRUPTS);
-        let has_line = |line: u32| lines[line as usize / 32] >> (line % 32) & 1 != 0;
-        let mut enabled: Vec<u32> =
-            (0..224).filter(|line| has_line(*line)).map(|line| 16 + line).collect();
-        if control & 2 != 0 {
-            enabled.insert(0, SYSTICK);
+        let enabled = self.interrupts.enabled(processor);
+        for Interrupt { number, handler, .. } in &enabled {
+            written(writeln!(self.file, "enabled {number} {handler:#x}"));
         }
-        for number in &enabled {
-            written(writeln!(self.file, "enabled {number} {:#x}", vectors[*number as usize] & !1));
-        }
-        let asked = self.exception.or(enabled.first().copied());
-        let Some(number) = asked.filter(|number| enabled.contains(number)) else {
-            let known: Vec<String> = enabled.iter().map(u32::to_string).collect();
+        let is_asked =
+            |interrupt: &&Interrupt| self.asked.is_none_or(|asked| asked == interrupt.number);
+        let Some(interrupt) = enabled.iter().find(is_asked).copied() else {
+            let known: Vec<String> =
+                enabled.iter().map(|interrupt| interrupt.number.to_string()).collect();
             give_up(&format!("the image has not enabled that exception, but: {}", known.join(", ")))
         };
-        self.exception = Some(number);
-        self.handler = vectors[number as usize] & !1;
+        self.interrupt = interrupt;
+        let number = interrupt.number;
         written(writeln!(self.file, "exception {number}"));
         for at in &self.path {
             written(writeln!(self.file, "path {at:#x}"));
