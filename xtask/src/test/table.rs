@@ -543,7 +543,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 19] = [
+const TESTS: [Test; 20] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
@@ -562,6 +562,7 @@ const TESTS: [Test; 19] = [
     test("tests: faults", "--test faults", &["program"]),
     test("tests: small_port", "--test small_port", &["program"]),
     test("tests: timing", "--test timing", &["program"]),
+    test("tests: supply", "--test supply", &["packages"]),
     Test {
         stage: Long,
         cores: ALL,
