@@ -43,7 +43,7 @@ fn program(words: &[&str]) -> Answer {
 fn the_kernel_keeps_its_promises() {
     let told = program(&["check", "all"]);
     told.exits(0);
-    const SCENES: [&str; 30] = [
+    const SCENES: [&str; 31] = [
         "faults",
         "registers",
         "memory",
@@ -66,6 +66,7 @@ fn the_kernel_keeps_its_promises() {
         "coroutines",
         "spaces",
         "published",
+        "unawaited",
         "pages",
         "unreaped",
         "successor",
