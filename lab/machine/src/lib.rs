@@ -35,6 +35,7 @@ use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 use anyhow::{Result, bail};
 use thiserror::Error;
 
+pub use self::stream::{Interval, samples as samples_of};
 pub use self::{
     builder::is_installed,
     description::{Description, Properties},

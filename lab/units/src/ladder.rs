@@ -62,6 +62,11 @@ impl Ladder {
 }
 
 impl Rung {
+    /// The sign of the axis beside the rung, and the one of which its bar consists.
+    pub fn signs(&self) -> (char, &'static str) {
+        if self.is_over { ('┃', "▓") } else { ('│', "█") }
+    }
+
     /// The length of the rung's bar, up to `width`, where the fullest rung has `most` values: by the
     /// logarithm of the count, and at least 1 for a value.
     pub fn bar(&self, most: u64, width: usize) -> usize {

@@ -21,6 +21,7 @@ use humantime::{format_rfc3339_seconds, parse_rfc3339};
 use serde_json::Value;
 
 use crate::{case::Case, observation::Observation};
+use chronoscope_machine::{Interval, samples_of};
 use chronoscope_run::{
     CaseResult, Context, Imported, Repetition, Run, SCHEMA, Target, names::IMPORT,
 };
@@ -208,23 +209,6 @@ enum Samples {
     Counted(Vec<(u64, u64)>),
 }
 
-/// A sample, in ticks since the recording's start.
-#[derive(Clone, Copy)]
-struct Interval {
-    start: u64,
-    length: u64,
-}
-
-/// The samples of intervals, whose starts all series of a case count from one moment.
-fn in_order(intervals: &[Interval]) -> impl Iterator<Item = Sample> {
-    let mut last = 0;
-    intervals.iter().map(move |interval| {
-        let gap = interval.start.wrapping_sub(last).cast_signed();
-        last = interval.start;
-        Sample { gap, value: interval.length }
-    })
-}
-
 impl Samples {
     /// One value whose time is unknown.
     fn one(value: u64) -> Self {
@@ -337,7 +321,7 @@ impl Series {
         observation.take(&Record::Series(head))?;
         let mut all: Box<dyn Iterator<Item = Sample> + '_> =
             match samples {
-                Samples::Timed(intervals) => Box::new(in_order(intervals)),
+                Samples::Timed(intervals) => Box::new(samples_of(intervals)),
                 Samples::Counted(counts) => Box::new(counts.iter().flat_map(|(value, count)| {
                     (0..*count).map(|_| Sample { gap: 0, value: *value })
                 })),

@@ -130,11 +130,12 @@ impl Series {
         for sample in block {
             at = at.wrapping_add(sample.gap);
             let is_miss = deadline.is_some_and(|deadline| sample.value > deadline);
+            let start = at.max(0).unsigned_abs();
             if is_miss && self.misses.len() < MISSES_KEPT {
-                self.misses.push(Stamped { at: at.max(0).unsigned_abs(), value: sample.value });
+                self.misses.push(Stamped { at: start, value: sample.value });
             }
             if let Some([_, current]) = &mut self.notable {
-                current.push(at.max(0).unsigned_abs(), sample.value);
+                current.push(start, sample.value);
             }
             if keep && self.kept.len() < MAX_KEPT {
                 self.kept.push((at, sample.value));

@@ -55,7 +55,7 @@ impl View {
         let rungs = ladder.rungs();
         let most = rungs.iter().map(|rung| rung.count).max().unwrap_or(1);
         let rows = rungs.iter().map(|rung| {
-            let (side, sign) = if rung.is_over { ('┃', "▓") } else { ('│', "█") };
+            let (side, sign) = rung.signs();
             let bar = sign.repeat(rung.bar(most, BAR));
             format!("{:>8} {side} {bar:BAR$}  {:>9}", show(rung.from, unit), rung.count)
         });

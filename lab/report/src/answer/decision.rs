@@ -75,9 +75,7 @@ impl Decision {
         if *self != Self::No {
             return None;
         }
-        let is_traced =
-            |case: &CaseResult| case.parameters.get("trace").is_some_and(|word| *word == "yes");
-        if run.cases.iter().any(is_traced) {
+        if run.cases.iter().any(cause::is_traced) {
             return remedy(run);
         }
         let command = format!("chronoscope run {} --set trace=yes", run.study);
@@ -133,7 +131,7 @@ fn remedy(run: &Run) -> Option<Step> {
 
 /// The traced case with the longest of all worst samples, and its series.
 pub fn worst_traced(run: &Run) -> Option<(&CaseResult, &SeriesResult)> {
-    let traced = run.cases.iter().filter(|case| case.is_proven() && cause::unknown(case).is_some());
+    let traced = run.cases.iter().filter(|case| case.is_proven() && cause::is_traced(case));
     let with_worst = traced.filter_map(|case| {
         let series = rule::usual(case).next()?;
         Some((series.summary.max?, case, series))

@@ -36,10 +36,17 @@ pub fn traced(case: &CaseResult, series: &SeriesResult) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
+/// Returns whether the kernel's trace of a case was recorded.
+pub fn is_traced(case: &CaseResult) -> bool {
+    case.parameters.get("trace").is_some_and(|trace| *trace == "yes")
+}
+
 /// The sentence of a case whose trace was recorded and shows no cause of the worst sample: with the
 /// part of the trace that was kept, if it is not whole. `None` for a case without a trace.
 pub fn unknown(case: &CaseResult) -> Option<String> {
-    case.parameters.get("trace").filter(|trace| **trace == "yes")?;
+    if !is_traced(case) {
+        return None;
+    }
     let cut = case.log.iter().find(|line| line.starts_with("of the trace's "));
     Some(match cut {
         Some(cut) => format!("The trace shows no cause of the worst: {}", &**cut),

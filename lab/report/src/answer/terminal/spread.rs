@@ -26,10 +26,8 @@ pub(super) fn lines(spread: &Spread, width: usize, most: usize) -> Vec<Line> {
     }
     let shown = if hidden > 0 { hidden + 1 } else { 0 };
     for ((rung, from), number) in spread.rungs.iter().zip(&froms).zip(&counts).skip(shown) {
-        let (side, sign, style) = match rung.is_over {
-            true => ('┃', "▓", Style::Contrast),
-            false => ('│', "█", Style::Subject),
-        };
+        let (side, sign) = rung.signs();
+        let style = if rung.is_over { Style::Contrast } else { Style::Subject };
         let bar = sign.repeat(rung.bar(spread.most(), cells));
         let number = if rung.count == 0 { "–" } else { number };
         lines.push(
