@@ -18,7 +18,7 @@ use crate::{
 const STRANGER: &str = "65534";
 
 /// The folder of this account's cache, which the other one may read.
-fn cache() -> String {
+pub fn cache() -> String {
     let own = env::var("XDG_CACHE_HOME").ok();
     own.unwrap_or_else(|| format!("{}/.cache", env::var("HOME").expect("an account has a home")))
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::accounts::stranger_shell;
+use crate::accounts::{cache, stranger_shell};
 use crate::ci::image_of_tandem;
 use crate::common::{
     Answer, chronoscope, documented::Desk, documented::commands, documented::is_done,
@@ -10,7 +10,7 @@ use crate::common::{
 };
 
 /// Types all commands of a tutorial that need no more than this machine, as this account, which builds
-/// what is not fresh, and then as another one. Returns what this account saw.
+/// and fetches what is not there, and then as another one. Returns what this account saw.
 fn follow(tutorial: &str) -> Vec<Answer> {
     let shown = commands(&root().join(format!("docs/tutorials/{tutorial}.md")));
     assert!(shown.len() > 3, "{tutorial}: {shown:#?}");
@@ -27,7 +27,7 @@ fn follow(tutorial: &str) -> Vec<Answer> {
         answers.collect()
     };
     let [own, other] = ["own", "other"].map(|who| Desk::new(&format!("{tutorial}-{who}")));
-    let seen = answers(&own, &|line| own.shell(line));
+    let seen = answers(&own, &|line| run(own.command(line).env("XDG_CACHE_HOME", cache())));
     answers(&other, &|line| run(&mut stranger_shell(&other, line)));
     seen
 }

@@ -152,13 +152,18 @@ impl Desk {
 
     /// Runs a line of a shell in the folder, where `chronoscope` is the program.
     pub fn shell(&self, line: &str) -> Answer {
+        run(&mut self.command(line))
+    }
+
+    /// The line of a shell that [`Self::shell`] runs, not started.
+    pub fn command(&self, line: &str) -> Command {
         let path = env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(&self.0.0);
         shell.env("PATH", format!("{}:{path}", self.0.0.display())).env("HOME", &self.0.0);
         shell.env("XDG_DATA_HOME", self.0.path("data")).env("COLUMNS", "80");
         shell.env_remove("XDG_CONFIG_HOME");
-        run(&mut shell)
+        shell
     }
 }
 
