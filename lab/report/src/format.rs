@@ -261,6 +261,11 @@ impl RunFormat {
 }
 
 impl ComparisonFormat {
+    /// Returns whether the format is for terminals.
+    pub fn is_table(&self) -> bool {
+        self.name == ComparisonWriter::FORMATS[0].name
+    }
+
     /// Returns whether the format shows several comparisons, and the history of a comparison.
     pub fn shows_several(&self) -> bool {
         matches!(self.writer, ComparisonWriter::Several(_))

@@ -29,7 +29,16 @@ pub enum LimitError {
     /// The statistic needs a deadline, and the case has none.
     #[error("a limit on `{0}` needs a deadline")]
     NoDeadline(OneLine),
+    /// A sampled maximum cannot keep an exhaustive limit.
+    #[error(
+        "`{0}` samples, so no limit on it is exhaustive: write it on the `max` of the experiment `{EXHAUSTIVE}`"
+    )]
+    Sampled(OneLine),
 }
+
+/// The experiment whose longest sample is the longest of all arrivals. A case of it without all of them
+/// is inconclusive.
+const EXHAUSTIVE: &str = "worst";
 
 /// Reads the name of a statistic or a figure. Names of figures are known to experiments only, so
 /// any name is accepted that does not look like a mistyped statistic.
@@ -75,6 +84,9 @@ pub struct Limit {
     /// The smallest value that keeps the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Quantity>,
+    /// The limit is on the longest of all arrivals, not of a sample of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exhaustive: bool,
 }
 
 /// A finite number. A text such as `50 us` is read as a time in ns.
@@ -136,18 +148,24 @@ impl FromStr for Limit {
             series: Some(series.into()),
             at_most: is_most.then_some(bound),
             at_least: (!is_most).then_some(bound),
+            exhaustive: false,
         })
     }
 }
 
 impl Limit {
-    /// Checks that the limit can be kept and missed. `deadline` is the deadline of the case.
+    /// Checks that the limit can be kept and missed by a case of the experiment. `deadline` is the
+    /// deadline of the case.
     ///
     /// # Errors
-    /// If there is no bound, the bounds exclude each other, or the statistic needs a deadline.
-    pub fn check(&self, deadline: Option<f64>) -> Result<(), LimitError> {
+    /// If there is no bound, the bounds exclude each other, the statistic needs a deadline, or the limit
+    /// is exhaustive and the experiment samples.
+    pub fn check(&self, experiment: &str, deadline: Option<f64>) -> Result<(), LimitError> {
         let name = self.statistic.clone();
         match (self.at_least, self.at_most) {
+            _ if self.exhaustive && (experiment, name.as_str()) != (EXHAUSTIVE, "max") => {
+                Err(LimitError::Sampled(experiment.into()))
+            }
             (None, None) => Err(LimitError::NoBound(name)),
             (Some(least), Some(most)) if least.0 > most.0 => Err(LimitError::Excluding(name)),
             _ if Statistic::find(&name).is_some_and(|one| one.needs_deadline)
@@ -216,8 +234,9 @@ mod tests {
     fn a_limit_that_nothing_keeps_is_refused() {
         let check = |statistic: &str, least: Option<f64>, most: Option<f64>, deadline| {
             let (at_least, at_most) = (least.map(Quantity), most.map(Quantity));
-            let limit = Limit { statistic: statistic.into(), series: None, at_most, at_least };
-            limit.check(deadline).map_err(|error| error.to_string())
+            let (statistic, series) = (statistic.into(), None);
+            let limit = Limit { statistic, series, at_most, at_least, exhaustive: false };
+            limit.check("switch", deadline).map_err(|error| error.to_string())
         };
         assert!(check("p50", None, Some(1.0), None).is_ok());
         assert!(check("p50", Some(1.0), None, None).is_ok());
@@ -231,5 +250,19 @@ mod tests {
         }
         let why = "a limit on `misses` needs a deadline";
         assert_eq!(check("misses", None, Some(1.0), None).unwrap_err(), why);
+    }
+
+    #[test]
+    fn a_sampled_maximum_keeps_no_exhaustive_limit() {
+        let json = json!({ "statistic": "max", "at-most": 49, "exhaustive": true });
+        let limit: Limit = from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&limit).unwrap()["exhaustive"], true);
+        assert!(limit.check("worst", None).is_ok());
+        let why = limit.check("masked", None).unwrap_err().to_string();
+        assert!(why.starts_with("`masked` samples") && why.contains("experiment `worst`"), "{why}");
+        let median = Limit { statistic: "p50".into(), ..limit };
+        assert!(median.check("worst", None).is_err());
+        let sampled = Limit { exhaustive: false, ..median };
+        assert!(serde_json::to_value(sampled).unwrap().get("exhaustive").is_none());
     }
 }

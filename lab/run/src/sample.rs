@@ -62,6 +62,7 @@ pub fn full() -> Run {
         series: Some("switch".into()),
         at_most: Some(Quantity(bound)),
         at_least: Some(Quantity(1.0)),
+        exhaustive: true,
     };
     first.limits = vec![limit(50e3)];
     first.judge = vec!["p50".into()];

@@ -9,7 +9,7 @@ use crate::{
 
 fn limit(statistic: &str, most: Option<f64>, least: Option<f64>) -> Limit {
     let (at_most, at_least) = (most.map(Quantity), least.map(Quantity));
-    Limit { statistic: statistic.into(), series: None, at_most, at_least }
+    Limit { statistic: statistic.into(), series: None, at_most, at_least, exhaustive: false }
 }
 
 /// A measured series with these fields instead of the sample's.

@@ -563,6 +563,11 @@ impl PrintComparison {
     pub fn format(&self) -> ComparisonFormat {
         self.format.unwrap_or_else(|| ComparisonFormat::of_file(self.output.as_deref()))
     }
+
+    /// Whether the result is printed for a reader, as a table.
+    pub fn is_for_reading(&self) -> bool {
+        self.output.is_none() && self.format().is_table()
+    }
 }
 
 #[derive(Args)]

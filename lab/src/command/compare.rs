@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use chronoscope_suite::experiments;
 
 use super::in_turn::in_turn;
-use super::{run, session::Measured, session::Session, trace, until_sure::UntilSure};
+use super::{grown, run, session::Measured, session::Session, trace, until_sure::UntilSure};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
@@ -55,6 +55,8 @@ struct Outcome {
     /// The runs that were measured for the comparison, before they are stored; `None` for a
     /// comparison of existing runs.
     measured: Option<Measured>,
+    /// Why the case that grew most grew, for a reader; may be empty.
+    reason: String,
 }
 
 /// Compares two sides, or several runs with the first, and writes the comparison; returns the exit
@@ -88,7 +90,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
         (true, false) => bail!("{}", mixed(&arguments.a, &arguments.b)),
         (false, true) => bail!("{}", mixed(&arguments.b, &arguments.a)),
     };
-    let Some(Outcome { comparison, measured }) = outcome else {
+    let Some(Outcome { comparison, measured, reason }) = outcome else {
         console::remark("interrupted: nothing is compared");
         return Ok(INTERRUPTED);
     };
@@ -103,6 +105,7 @@ pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     let stored = measured.map_or(Ok(None), |mut measured| measured.store());
     written?;
     stored?;
+    console::print(&reason)?;
     Ok(comparison.verdict.exit_code())
 }
 
@@ -202,7 +205,11 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
     let comparison = Comparison::new([a_side, b_side], &options, lines);
     let subjects = subjects(&pairs);
     let comparison = Comparison { only_in_a, only_in_b, notes, subjects, ..comparison };
-    Ok(Outcome { comparison: comparison.concluded(arguments.judge.strict), measured: None })
+    Ok(Outcome {
+        comparison: comparison.concluded(arguments.judge.strict),
+        measured: None,
+        reason: String::new(),
+    })
 }
 
 /// The scatter between runs, learned from the newest stored runs on the same machine that share a
@@ -409,7 +416,11 @@ fn compare_variants(
         ));
     }
     let comparison = comparison.concluded(arguments.judge.strict);
-    Ok(Some(Outcome { comparison, measured: Some(measured) }))
+    let reason = match arguments.print.is_for_reading() {
+        true => grown::reason(&pairs, &comparison.lines, stop),
+        false => String::new(),
+    };
+    Ok(Some(Outcome { comparison, measured: Some(measured), reason }))
 }
 
 /// Measures both sides of all pairs. The runner goes through its list forwards and backwards in

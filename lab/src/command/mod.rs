@@ -11,6 +11,7 @@ mod cyclictest;
 mod demo;
 mod doctor;
 mod explain;
+mod grown;
 mod history;
 mod in_turn;
 mod keep;

@@ -106,7 +106,7 @@ fn limits(texts: &[String], marks: &BTreeMap<&str, Kind>, has_clock: bool) -> Re
             (false, true) => bail!("`--limit {shown}`: give a time, as 200us"),
             _ => {}
         }
-        limit.check(None)?;
+        limit.check("watch", None)?;
         Ok(limit)
     };
     texts.iter().map(read).collect()

@@ -25,22 +25,29 @@ pub fn execute(arguments: &cli::Why) -> Result<u8> {
     let sides = sides(arguments, signals::watch()?)?;
     let text = match file.and_then(Path::extension) {
         Some(end) if end == "html" => html::why::render(&arguments.experiment, &sides),
-        _ => screen(arguments, &sides, file),
+        _ => {
+            let functions_by = (!arguments.full).then_some("--full");
+            let screen = Screen::for_output(file, None);
+            why::render(&arguments.experiment, &sides, functions_by, &screen)
+        }
     };
     report::emit(&text, file)?;
     Ok(0)
 }
 
-/// The sentence and the table, for a terminal.
+/// The sentence and the table, for a terminal; the functions too, unless `functions_by` says what shows
+/// them.
 ///
 /// # Errors
 /// A target or a parameter is unknown, or a round cannot be found.
-pub(super) fn text(arguments: &cli::Why, stop: &AtomicBool) -> Result<String> {
-    Ok(screen(arguments, &sides(arguments, stop)?, None))
-}
-
-fn screen(arguments: &cli::Why, sides: &[why::Side; 2], file: Option<&Path>) -> String {
-    why::render(&arguments.experiment, sides, arguments.full, &Screen::for_output(file, None))
+pub(super) fn text(
+    arguments: &cli::Why,
+    functions_by: Option<&str>,
+    stop: &AtomicBool,
+) -> Result<String> {
+    let sides = sides(arguments, stop)?;
+    let screen = Screen::for_output(None, None);
+    Ok(why::render(&arguments.experiment, &sides, functions_by, &screen))
 }
 
 /// The rounds of both sides.

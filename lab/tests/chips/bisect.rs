@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::common::{Folder, cases, program, run};
+use crate::common::{Folder, cases, chronoscope, program, run};
 
 /// A repository: its build copies the image that a file names. The image is another one from the
 /// commit `changed` on, and does not build at the commits in `broken`.
@@ -106,4 +106,34 @@ fn what_cannot_be_bisected_is_told_and_nothing_is_changed() {
     repository.git(&["checkout", "-q", "which"]);
     repository.git(&["bisect", "start"]);
     repository.bisect("HEAD~3").complains("git bisect reset");
+}
+
+/// Two builds of embassy: the one for size does more in a switch.
+#[test]
+fn a_comparison_in_turn_ends_with_the_reason_why_a_case_grew() {
+    let repository = Repository::new("grown", 1, &[]);
+    let side = |index: usize| {
+        let image = repository.0.path(&format!("image-{index}"));
+        format!("build-{index}={}@cortex-m4", image)
+    };
+    let compare = |a: usize, b: usize, more: &[&str]| {
+        let (a, b) = (side(a), side(b));
+        let words = ["compare", &a, &b, "switch", "--set", "pair=coroutine-coroutine"];
+        let common = ["--repeat", "2", "--no-store", "-q"];
+        chronoscope(&[&words[..], &common, more].concat())
+    };
+    let grown = compare(0, 1, &[]);
+    grown.exits(3);
+    let (answer, reason) = grown.stdout.split_once("regression: 1 regression").unwrap();
+    assert!(answer.starts_with("build-1 is 6 % slower"), "{answer}");
+    assert!(reason.contains("\none round  "), "{reason}");
+    // The command has the functions.
+    let command = reason.split_once("→ the functions of each role: chronoscope ").unwrap().1;
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let functions = chronoscope(&words);
+    functions.exits(0);
+    assert!(functions.stdout.contains("  build-1: critical_section::with"), "{functions:#?}");
+    // Nothing grew, or a program reads it.
+    assert!(!compare(1, 0, &[]).stdout.contains("each role"));
+    assert!(!compare(0, 1, &["--format", "json"]).stdout.contains("each role"));
 }

@@ -372,7 +372,7 @@ impl Entry {
         if own_repeat == 0 || plan.repeat == 0 {
             bail!("repeat is at least 1");
         }
-        self.limits.iter().try_for_each(|limit| limit.check(plan.deadline))?;
+        self.limits.iter().try_for_each(|limit| limit.check(spec.name, plan.deadline))?;
         let written = self.targets(overrides)?;
         let targets = if overrides.targets.is_empty() { &written } else { &overrides.targets };
         if overrides.targets.is_empty() {

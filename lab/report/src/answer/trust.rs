@@ -343,6 +343,7 @@ mod tests {
             series: None,
             at_most: Some(run::Quantity(bound)),
             at_least: None,
+            exhaustive: false,
         };
         run.cases[0].limits = vec![bound(1e9), bound(1.0)];
         assert_eq!(Trust::from_run(&run).rest, ["1 of 2 limits missed."]);

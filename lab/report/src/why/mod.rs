@@ -173,8 +173,14 @@ pub(crate) fn signed(more: i64) -> String {
     format!("{sign}{}", grouped(more.unsigned_abs() as f64))
 }
 
-/// The answer on a screen: the sentence, the table of roles, and with `full` their functions.
-pub fn render(experiment: &str, sides: &[Side; 2], full: bool, screen: &Screen) -> String {
+/// The answer on a screen: the sentence and the table of roles. Their functions too, unless
+/// `functions_by` says what shows them.
+pub fn render(
+    experiment: &str,
+    sides: &[Side; 2],
+    functions_by: Option<&str>,
+    screen: &Screen,
+) -> String {
     let Answer { sides, rows, sentence } = Answer::new(sides);
     let width = screen.columns.unwrap_or(SIZE.0);
     let [most, least] = sides.map(Side::all);
@@ -200,13 +206,13 @@ pub fn render(experiment: &str, sides: &[Side; 2], full: bool, screen: &Screen) 
         let bar =
             if has_bars { format!("  {}", bar(row.counts, longest, room)) } else { String::new() };
         text += &line(row.role, row.counts, row.more(), &bar);
-        if full {
+        if functions_by.is_none() {
             text += &functions(sides, row.role, width);
         }
     }
     text += &line("one round", [most, least], difference.cast_signed(), "");
-    if !full {
-        text += "\n→ the functions of each role: --full\n";
+    if let Some(words) = functions_by {
+        text += &format!("\n→ the functions of each role: {words}\n");
     }
     plain(&text, screen.dumb)
 }
@@ -266,7 +272,12 @@ mod tests {
 
     /// The lines, with single spaces.
     fn text(sides: &[Side; 2]) -> String {
-        let text = render("switch", sides, false, &Screen { columns: Some(80), ..Screen::plain() });
+        let text = render(
+            "switch",
+            sides,
+            Some("--full"),
+            &Screen { columns: Some(80), ..Screen::plain() },
+        );
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }

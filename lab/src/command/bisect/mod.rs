@@ -173,6 +173,6 @@ impl Bisection<'_> {
             full: true,
             output: None,
         };
-        why::text(&arguments, self.stop)
+        why::text(&arguments, None, self.stop)
     }
 }
