@@ -481,15 +481,21 @@ fn tandem_on(chip: &Chip) -> Vec<Step> {
             .seconds(if is_main { 30 } else { 10 }),
         on(first_stage, "hard tests on", hard.into_iter().map(run).collect(), ""),
         on(rest, "other images on", others, lock).seconds(20),
-        on(rest, "soak on", soak, lock).seconds(if name == "cortex-m4" { 80 } else { 20 }),
+        on(rest, "soak on", soak, lock).seconds(20),
     ];
     let prepared = |stage, text: &str, commands: Vec<String>| {
         let step = several(stage, format!("tandem: {text} {name}"), commands);
         step.after(&["packages"]).lock("firmware")
     };
     if is_main {
-        let twice = format!("xtask step soak-twice {name}");
-        steps.push(on(Long, "two soaks on", vec![twice], ""));
+        let long = build(&format!("{},long-soak", BUILDS[0].0), "--bin soak");
+        let twice = on(
+            Long,
+            "two long soaks on",
+            vec![long, format!("xtask step soak-twice {name}")],
+            "firmware",
+        );
+        steps.push(twice.after(&[&format!("tandem: soak on {name}")]));
         let cargo =
             |command, end| cargo_for(&row.triple, command, "tandem-c", &format!("--release {end}"));
         steps.push(prepared(

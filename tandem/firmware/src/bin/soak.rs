@@ -19,8 +19,8 @@ use tandem_firmware::{
     println,
 };
 
-/// The number of switches; fewer where the emulator is slow.
-const SWITCHES: u32 = if cfg!(chip = "stm32") { 10_000_000 } else { 1_000_000 };
+/// The number of switches.
+const SWITCHES: u32 = if cfg!(feature = "long-soak") { 10_000_000 } else { 1_000_000 };
 /// The number of pieces of work that a task does before it ends.
 const LIFE: u32 = 2000;
 const FLAGS: u32 = 0b111;
