@@ -134,8 +134,8 @@ impl Machines {
         self.packages.install(package)
     }
 
-    /// Makes labgrid's place the board of its name, for as long as the result lives. An entry of
-    /// that name in boards.toml adds its chip and its commands.
+    /// Makes labgrid's place the board of its name, for as long as the result lives. Several places
+    /// can be held. An entry of that name in boards.toml adds its chip and its commands.
     ///
     /// # Errors
     /// If the place has no serial line, is off line, or `stop` becomes true, or its name cannot be

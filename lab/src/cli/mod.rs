@@ -199,6 +199,17 @@ pub struct Run {
         conflicts_with_all = ["machine", "list", "shard", "on"]
     )]
     pub place: Vec<String>,
+    /// Spread the cases over up to N boards with the tags of --place: over those that are free now.
+    /// Each case runs on one board. A board that fails twice is set aside, and its cases run
+    /// elsewhere.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = one_or_more,
+        requires = "place",
+        help_heading = WHAT
+    )]
+    pub places: Option<u64>,
     /// Write this image into the board's flash first, with the program probe-rs, or as boards.toml
     /// says for a target KERNEL@board:NAME.
     #[arg(long, value_name = "IMAGE", help_heading = OWN)]
@@ -276,6 +287,10 @@ pub struct Run {
     /// repeated.
     #[arg(long, value_name = "OPTION", requires = "on", allow_hyphen_values = true, help_heading = WHAT)]
     pub on_option: Vec<String>,
+    /// Go on with the shards of the same command, whose lab was killed: with the parts that are in
+    /// the current folder, and the jobs that still run.
+    #[arg(long, requires = "on", help_heading = WHAT)]
+    pub resume: bool,
     /// Write the run of the shard to this file, as JSON, if it is complete, and do nothing else
     /// with it; given by --on.
     #[arg(long, value_name = "FILE", requires = "shard", hide = true)]

@@ -22,6 +22,7 @@ mod merge;
 mod observe;
 mod on;
 mod place;
+mod places;
 mod plan;
 mod published;
 mod recover;

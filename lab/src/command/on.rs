@@ -3,7 +3,8 @@
 use std::{
     env,
     ffi::OsString,
-    fs, mem,
+    fs::{self, File, TryLockError},
+    mem,
     path::{Path, PathBuf},
     slice,
     sync::atomic::{AtomicBool, Ordering},
@@ -18,7 +19,7 @@ use crate::revision::REVISION;
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::{
     case::Case, fleet, fleet::engine::Engine, fleet::engine::Pace, fleet::engine::Parts,
-    fleet::engine::gather, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
+    fleet::engine::gather, fleet::slurm, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
 };
 use chronoscope_machine::Machines;
 use chronoscope_report::{self as report, answer::decision};
@@ -33,12 +34,12 @@ const SHARDS: u64 = 8;
 /// file system shows a part.
 const PACE: Pace = Pace { look: Duration::from_secs(1), late: Duration::from_secs(5) };
 
-/// Makes an engine, given the jobs' name, the words of a shard's command and the parts.
-type Make = fn(&str, &Words, &Parts, &[String]) -> Result<Box<dyn Engine>>;
+/// Makes an engine, given the jobs' name, the run's UUID, the words of a shard's command and the parts.
+type Make = fn(&str, &str, &Words, &Parts, &[String]) -> Result<Box<dyn Engine>>;
 
 /// The engines, by the words of `--on`.
-const ENGINES: [(&str, Make); 1] = [("slurm", |name, words, parts, options| {
-    Ok(Box::new(Slurm::new(name, words, parts, options)?))
+const ENGINES: [(&str, Make); 1] = [("slurm", |name, uuid, words, parts, options| {
+    Ok(Box::new(Slurm::new(name, uuid, words, parts, options)?))
 })];
 
 /// Runs the cases as shards on the engine of that name, and writes and stores the merged run.
@@ -70,15 +71,13 @@ pub fn execute(
     }
     let start = Instant::now();
     let context = context::now(REVISION);
-    let name = format!("chronoscope-{}", &context.uuid[..8]);
     let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
-    let parts = Parts { folder: env::current_dir()?.join(&name), of };
-    fs::create_dir(&parts.folder)
-        .with_context(|| format!("cannot make the folder {}", parts.folder.display()))?;
-    let after = without_store(env::args_os().skip(2));
-    let words = Words { program: env::current_exe()?, after };
+    let words = Words { program: env::current_exe()?, after: of_a_shard(env::args_os().skip(2)) };
+    let (parts, context) = parts(arguments.resume, &words, of, context)?;
+    let _gathering = alone(&parts)?;
+    let name = name(&parts.folder);
     let show = &mut |counts| console::note(&format!("{counts} ({word}: {name})"));
-    let gathered = make(&name, &words, &parts, &arguments.on_option)
+    let gathered = make(&name, &context.uuid, &words, &parts, &arguments.on_option)
         .and_then(|mut engine| gather(engine.as_mut(), &parts, PACE, stop, show));
     if let Err(error) = gathered {
         let left = left(&parts);
@@ -99,15 +98,70 @@ pub fn execute(
     Ok(decision::status(&run).exit_code())
 }
 
-/// The words of the command line without `--store` and its value: a shard stores nothing, and the
-/// URL of a server may hold a password.
-fn without_store(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// The words of the command line without `--resume`, and without `--store` and its value: a shard
+/// stores nothing, and the URL of a server may hold a password.
+fn of_a_shard(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut is_value = false;
     let keep = |word: &OsString| {
         let was_value = mem::replace(&mut is_value, word == "--store");
-        !was_value && !is_value && !word.as_encoded_bytes().starts_with(b"--store=")
+        let is_left = is_value || word == "--resume";
+        !was_value && !is_left && !word.as_encoded_bytes().starts_with(b"--store=")
     };
     words.filter(keep).collect()
+}
+
+/// The prefix of the folders of parts, which are also the names of the jobs.
+const PREFIX: &str = "chronoscope-";
+
+/// Makes the folder of the parts in the current folder; with `resume`, finds the one of a killed lab,
+/// whose run's UUID goes into the context: the run is stored once.
+///
+/// # Errors
+/// If the folder cannot be made, or there is not one of this command.
+fn parts(resume: bool, words: &Words, of: usize, context: Context) -> Result<(Parts, Context)> {
+    let here = env::current_dir()?;
+    if !resume {
+        let folder = here.join(format!("{PREFIX}{}", &context.uuid[..8]));
+        fs::create_dir(&folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        return Ok((Parts { folder, of, is_begun: false }, context));
+    }
+    let entries = fs::read_dir(&here).with_context(|| format!("cannot read {}", here.display()))?;
+    let folders = entries.flatten().map(|entry| here.join(entry.file_name()));
+    let folders = folders.filter(|folder| name(folder).starts_with(PREFIX));
+    let begun = folders.filter_map(|folder| {
+        let uuid = slurm::begun(&folder, words, of)?;
+        Some((folder, uuid))
+    });
+    match begun.collect::<Vec<_>>().as_slice() {
+        [] => bail!(
+            "no run of this command has begun in {}: write the words of the killed command, and --resume",
+            here.display()
+        ),
+        [(folder, uuid)] => {
+            let parts = Parts { folder: folder.clone(), of, is_begun: true };
+            Ok((parts, Context { uuid: uuid.as_str().into(), ..context }))
+        }
+        [(first, _), (second, _), ..] => bail!(
+            "two runs of this command have begun: {} and {}: remove one of them",
+            first.display(),
+            second.display()
+        ),
+    }
+}
+
+/// Locks the folder of the parts for as long as the result lives.
+///
+/// # Errors
+/// If another lab gathers the parts.
+fn alone(parts: &Parts) -> Result<File> {
+    let path = parts.folder.join("lab.lock");
+    let file =
+        File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        bail!("another lab gathers the parts in {}: wait for its end", parts.folder.display());
+    }
+    Ok(file)
 }
 
 /// Stores the run, if there is a store, and writes it.
@@ -150,6 +204,7 @@ fn check(machines: &Machines, arguments: &cli::Run, cases: &[Case]) -> Result<()
 fn store(keep: &cli::Keep) -> Result<Store> {
     let store = Store::create(&keep.store.place()?)?;
     store.check_writable()?;
+    store.rest();
     Ok(store)
 }
 
@@ -184,8 +239,8 @@ mod tests {
 
     #[test]
     fn a_shard_s_command_names_no_store() {
-        let words = ["quick", "--store", "postgres://u:pw@h/d", "-j", "2", "--store=x", "--stored"];
-        let left = without_store(words.iter().map(OsString::from));
+        let words = ["quick", "--store", "postgres://u:pw@h/d", "-j", "2", "--resume", "--store=x", "--stored"];
+        let left = of_a_shard(words.iter().map(OsString::from));
         assert_eq!(left, ["quick", "-j", "2", "--stored"]);
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
-use super::{on, session::Session};
+use super::{on, places, session::Session};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
@@ -21,7 +21,7 @@ use chronoscope_engine::{
     runner::context, runner::pairs, study, study::Overrides, study::Peer, study::Study,
 };
 use chronoscope_machine::{
-    Machines, serial, serial::boards, serial::boards::Holding, serial::labgrid, vm::kernel,
+    Machines, serial, serial::boards, serial::boards::Holding, vm::kernel,
 };
 use chronoscope_report::{self as report, Screen, answer::decision, format::JSON};
 use chronoscope_run::{Context, Shard, Target, names::COMPILED, names::EVERY_BUILD};
@@ -43,9 +43,9 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
             cases.into_iter().chain(peers.into_iter().map(|peer| peer.case)).collect();
         return on::execute(&machines, arguments, &cases, engine, stop);
     }
-    // The place is given back however this function returns.
-    let prepared = held_place(&machines, arguments, stop)
-        .and_then(|place| Ok((Prepared::new(&machines, arguments, place.as_ref(), stop)?, place)));
+    // The places are given back however this function returns.
+    let prepared = places::held(&machines, arguments, stop)
+        .and_then(|places| Ok((Prepared::new(&machines, arguments, &places, stop)?, places)));
     match prepared {
         // A failure after a signal is an effect of the signal.
         Err(_) if stop.load(Ordering::Relaxed) => {
@@ -53,22 +53,10 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
             Ok(INTERRUPTED)
         }
         prepared => {
-            let (prepared, _place) = prepared?;
+            let (prepared, _places) = prepared?;
             prepared.measure(&machines, arguments, stop)
         }
     }
-}
-
-/// Reserves and locks the place of `--place`, if there is one.
-fn held_place<'m>(
-    machines: &'m Machines,
-    arguments: &cli::Run,
-    stop: &AtomicBool,
-) -> Result<Option<Holding<'m>>> {
-    if arguments.place.is_empty() {
-        return Ok(None);
-    }
-    machines.hold(labgrid::Place::get(&arguments.place, stop)?, stop).map(Some)
 }
 
 /// The cases and peers of a run, or of a shard of it.
@@ -188,6 +176,9 @@ fn identified(arguments: &cli::Run) -> Result<Context> {
 struct Prepared {
     cases: Vec<Case>,
     peers: Vec<Peer>,
+    /// The boards among which the cases are spread; empty if each case has one machine. `cases` has
+    /// each case on each board then.
+    boards: Vec<String>,
     session: Session,
 }
 
@@ -199,16 +190,18 @@ impl Prepared {
     fn new(
         machines: &Machines,
         arguments: &cli::Run,
-        place: Option<&Holding<'_>>,
+        places: &[Holding<'_>],
         stop: &AtomicBool,
     ) -> Result<Self> {
         let (study, experiments) = study_and_experiments(arguments)?;
-        let overrides = overrides(arguments, experiments, place)?;
+        let overrides = overrides(arguments, experiments, places.first())?;
         let study = chosen_study(study, experiments)?;
         let planned = Planned::new(machines, arguments, &study, &overrides)?;
         let Planned { cases, peers, keep_samples, shard } = planned;
         let flashed = flashed(arguments, &cases)?;
         let board = board(arguments, &cases)?.map(str::to_owned);
+        let boards = places::spread(places, &cases, &peers)?;
+        let cases = if boards.is_empty() { cases } else { places::on_each(&cases, &boards) };
         report::check(output_file(arguments))?;
         let quiet = arguments.output.quiet || arguments.part.is_some();
         if quiet {
@@ -242,10 +235,12 @@ impl Prepared {
         };
         if let Some((image, chip)) = flashed {
             serial::flash(&image, chip, stop)?;
-        } else if let (Some(image), Some(board)) = (&arguments.flash, &board) {
+        } else if let (Some(image), Some(board), true) =
+            (&arguments.flash, &board, boards.is_empty())
+        {
             machines.flash_board(board, image, stop)?;
         }
-        Ok(Self { cases, peers, session })
+        Ok(Self { cases, peers, boards, session })
     }
 
     /// Runs everything, and writes and stores the results. Returns the exit status.
@@ -253,9 +248,27 @@ impl Prepared {
     /// # Errors
     /// If a target does not exist, or the results cannot be written or stored.
     fn measure(self, machines: &Machines, arguments: &cli::Run, stop: &AtomicBool) -> Result<u8> {
-        let Self { cases, peers, session } = self;
+        let Self { cases, peers, boards, session } = self;
         let jobs = arguments.jobs.count();
+        let count = cases.len() / boards.len().max(1) + peers.len();
         let mut measured = session.measure(|header, progress, journal| {
+            if !boards.is_empty() {
+                let flash = |board: &str| match &arguments.flash {
+                    Some(image) => machines.flash_board(board, image, stop),
+                    None => Ok(()),
+                };
+                let boards = runner::boards::Boards { names: boards, prepare: &flash };
+                let keep_samples = header.keep_samples;
+                return runner::boards::run(
+                    machines,
+                    &cases,
+                    &boards,
+                    keep_samples,
+                    progress,
+                    stop,
+                    journal,
+                );
+            }
             let options = RunOptions { keep_samples: header.keep_samples, jobs };
             let outcome = runner::run(machines, &cases, options, progress, stop, journal)?;
             let forms = &header.peers;
@@ -272,8 +285,8 @@ impl Prepared {
         measured.store_and_write(&arguments.output)?;
         let run = measured.run()?;
         if run.context.interrupted {
-            let (complete, all) = (measured.complete, cases.len() + peers.len());
-            console::remark(&format!("interrupted: {complete} of {all} cases are complete"));
+            let complete = measured.complete;
+            console::remark(&format!("interrupted: {complete} of {count} cases are complete"));
             return Ok(INTERRUPTED);
         }
         Ok(decision::status(run).exit_code())

@@ -56,6 +56,7 @@ impl Session {
             store.remark().iter().for_each(|text| console::remark(text));
             keep::say_unfinished(&keep.store, &place);
         }
+        store.rest();
         let journal = Journal::create(place.local(), &header)?;
         Ok(Self { header, journal, store: Some(store), quiet })
     }

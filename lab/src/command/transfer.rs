@@ -3,7 +3,9 @@
 
 use std::{
     cell::Cell,
+    collections::BTreeSet,
     io::{self, BufReader, Cursor, Read},
+    mem,
     path::Path,
     rc::Rc,
     slice,
@@ -100,6 +102,7 @@ pub fn import(arguments: &cli::Import) -> Result<u8> {
         store: &mut store,
         counts: Counts::default(),
         refused: Refused(0),
+        waiting: Batch::default(),
         quiet: arguments.quiet,
     };
     for path in &arguments.files {
@@ -144,7 +147,26 @@ struct Import<'a> {
     store: &'a mut Store,
     counts: Counts,
     refused: Refused,
+    waiting: Batch,
     quiet: bool,
+}
+
+/// Runs that are stored in one transaction: a transaction each takes longer than the run itself.
+#[derive(Default)]
+struct Batch {
+    /// Each run with its place in its file.
+    runs: Vec<(usize, Run)>,
+    /// The length of the runs' text.
+    bytes: u64,
+}
+
+impl Batch {
+    /// The number of runs, and the length of their text in bytes, at which a batch is stored.
+    const FULL: (usize, u64) = (200, 16 << 20);
+
+    fn is_full(&self) -> bool {
+        self.runs.len() >= Self::FULL.0 || self.bytes >= Self::FULL.1
+    }
 }
 
 /// A file that is read.
@@ -158,12 +180,21 @@ struct Named<'a> {
 const HEAD: u64 = 32;
 
 impl Import<'_> {
-    /// Stores each run of a stream of JSON values, one by one, or the one run of another tool's file.
-    /// Text that is no JSON ends the stream, because the values behind it cannot be found.
+    /// Stores the runs of a file.
     ///
     /// # Errors
     /// The store cannot be written.
     fn read(&mut self, from: &Named<'_>, source: impl Read) -> Result<()> {
+        self.take(from, source)?;
+        self.store_waiting(from.path)
+    }
+
+    /// Takes each run of a stream of JSON values into the batch, or stores the one run of another tool's
+    /// file. Text that is no JSON ends the stream, because the values behind it cannot be found.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn take(&mut self, from: &Named<'_>, source: impl Read) -> Result<()> {
         let left = Rc::new(Cell::new(MAX_FILE));
         let mut source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
         let mut head = Vec::new();
@@ -196,8 +227,13 @@ impl Import<'_> {
                     (Err(Error::from(error).context("the rest of the file is not read")), true)
                 }
             };
-            if let Err(error) = run.and_then(|run| self.add(run)) {
+            self.waiting.bytes += MAX_FILE - left.get();
+            if let Err(error) = run.and_then(|run| self.wait(place, run)) {
+                self.store_waiting(from.path)?;
                 self.refuse(from.path, error.context(format!("run {place}")))?;
+            }
+            if self.waiting.is_full() {
+                self.store_waiting(from.path)?;
             }
             if is_last {
                 return Ok(());
@@ -235,9 +271,9 @@ impl Import<'_> {
         }
     }
 
-    /// Stores a run. A run of an older program gets a UUID from its content, so that it is stored
-    /// once. Such a run is known also if the store has it from the older program.
-    fn add(&mut self, mut run: Run) -> Result<()> {
+    /// Adds a run to the batch. A run of an older program gets a UUID from its content, so that it is
+    /// stored once. Such a run is known also if the store has it from the older program.
+    fn wait(&mut self, place: usize, mut run: Run) -> Result<()> {
         if run.context.uuid.is_empty() {
             if self.store.find_unnamed(&run)?.is_some() {
                 self.counts.known += 1;
@@ -245,10 +281,37 @@ impl Import<'_> {
             }
             run.context.uuid = digest::uuid(&serde_json::to_vec(&run)?).into();
         }
-        let is_known = self.store.find(&run.context.uuid)?.is_some();
-        // For a known run, `add` compares the two.
-        self.store.add(&[&run])?;
-        *if is_known { &mut self.counts.known } else { &mut self.counts.stored } += 1;
+        self.waiting.runs.push((place, run));
+        Ok(())
+    }
+
+    /// Stores the batch in one transaction. If a run of it is refused, each is stored by itself.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn store_waiting(&mut self, path: &Path) -> Result<()> {
+        let Batch { runs, .. } = mem::take(&mut self.waiting);
+        let all: Vec<&Run> = runs.iter().map(|(_, run)| run).collect();
+        if self.add(&all).is_ok() {
+            return Ok(());
+        }
+        for (place, run) in &runs {
+            if let Err(error) = self.add(&[run]) {
+                self.refuse(path, error.context(format!("run {place}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores runs, all or none.
+    fn add(&mut self, runs: &[&Run]) -> Result<()> {
+        let uuids: BTreeSet<&str> = runs.iter().map(|run| run.context.uuid.as_str()).collect();
+        let uuids: Vec<&str> = uuids.into_iter().collect();
+        let known = self.store.known(&uuids)?.len();
+        // For known runs, `add` compares the two.
+        self.store.add(runs)?;
+        self.counts.stored += uuids.len() - known;
+        self.counts.known += runs.len() - (uuids.len() - known);
         Ok(())
     }
 

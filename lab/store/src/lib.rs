@@ -26,13 +26,18 @@ mod tests;
 
 use std::{
     cell::{RefCell, RefMut},
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use self::{insert::insert, session::Session, sqlite::Sqlite};
+use self::{
+    insert::insert,
+    session::{Session, Value},
+    sqlite::Sqlite,
+};
 pub use self::{place::Place, rows::RunFilter, session::StoreError};
 use chronoscope_base::private;
 use chronoscope_run::{self as run, Run};
@@ -114,6 +119,12 @@ impl Store {
         self.session().remark()
     }
 
+    /// Holds no connection to a server until the next call: a measurement takes long, and a server has
+    /// connections for few programs.
+    pub fn rest(&self) {
+        self.session().rest();
+    }
+
     /// Stores the runs, all or none, and returns their numbers in the same order.
     ///
     /// # Errors
@@ -190,6 +201,22 @@ impl Store {
     pub fn find(&self, uuid: &str) -> Result<Option<i64>> {
         let found = self.session().rows("SELECT id FROM runs WHERE uuid = ?1", &[uuid.into()])?;
         Ok(found.first().map(|row| row.int(0)))
+    }
+
+    /// Returns those of the UUIDs that runs of the store have.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn known<'a>(&self, uuids: &[&'a str]) -> Result<BTreeSet<&'a str>> {
+        let places: Vec<String> = (1..=uuids.len()).map(|place| format!("?{place}")).collect();
+        let query = format!("SELECT uuid FROM runs WHERE uuid IN ({})", places.join(", "));
+        let values: Vec<Value> = uuids.iter().map(|uuid| Value::from(*uuid)).collect();
+        if values.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let rows = self.session().rows(&query, &values)?;
+        let known: BTreeSet<&str> = rows.iter().map(|row| row.text(0)).collect();
+        Ok(uuids.iter().copied().filter(|uuid| known.contains(uuid)).collect())
     }
 
     /// Returns the newest run of that machine before the run `number`, if the store has one.

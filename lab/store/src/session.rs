@@ -117,6 +117,9 @@ pub trait Session: Send {
         Ok(())
     }
 
+    /// Gives the connection back to the server until the next call.
+    fn rest(&mut self) {}
+
     /// Connects anew if the connection is lost; returns `false` if it was not.
     ///
     /// # Errors

@@ -48,6 +48,8 @@ pub struct Parts {
     pub folder: PathBuf,
     /// The number of shards.
     pub of: usize,
+    /// Another lab has begun them: some parts may be there, and some shards under way.
+    pub is_begun: bool,
 }
 
 impl Parts {
@@ -98,7 +100,8 @@ pub struct Pace {
     pub late: Duration,
 }
 
-/// Runs all shards, and returns when all parts are there. A shard that ended without a part is
+/// Runs all shards, and returns when all parts are there. Of shards that another lab has begun, only
+/// those are submitted that are neither there nor under way. A shard that ended without a part is
 /// submitted again, up to twice. `show` gets each change of the counts. When `stop` becomes true,
 /// all shards are ended.
 ///
@@ -135,7 +138,12 @@ fn wait(
     let mut heard = Instant::now();
     // The time since which the engine takes no shards.
     let mut refused: Option<Instant> = None;
-    engine.submit(&(1..=parts.of).collect::<Vec<_>>())?;
+    let begun = if parts.is_begun { engine.under_way()? } else { BTreeMap::new() };
+    let open = |shard: &usize| !begun.contains_key(shard) && !parts.is_there(*shard);
+    let open: Vec<usize> = (1..=parts.of).filter(open).collect();
+    if !open.is_empty() {
+        engine.submit(&open)?;
+    }
     loop {
         if stop.load(Ordering::Relaxed) {
             bail!("interrupted");
@@ -282,17 +290,31 @@ mod tests {
     }
 
     fn run(name: &str, losses: &[(usize, usize)], stop: bool) -> (Scripted, Result<Vec<Counts>>) {
+        run_begun(name, losses, stop, None)
+    }
+
+    /// Gathers three shards. With `begun`, another lab has the part of the first shard of it, and the
+    /// second is under way.
+    fn run_begun(
+        name: &str,
+        losses: &[(usize, usize)],
+        stop: bool,
+        begun: Option<[usize; 2]>,
+    ) -> (Scripted, Result<Vec<Counts>>) {
         let folder = env::temp_dir().join(format!("chronoscope-engine-{name}-{}", process::id()));
         fs::create_dir_all(&folder).unwrap();
         let mut engine = Scripted {
             folder: folder.clone(),
             losses: losses.iter().copied().collect(),
-            under_way: BTreeMap::new(),
+            under_way: begun.iter().map(|[_, going]| (*going, 0)).collect(),
             submitted: Vec::new(),
             refusals: 2,
             is_cancelled: false,
         };
-        let parts = Parts { folder: folder.clone(), of: 3 };
+        let parts = Parts { folder: folder.clone(), of: 3, is_begun: begun.is_some() };
+        if let Some([there, _]) = begun {
+            fs::write(parts.path(there), "{}").unwrap();
+        }
         let pace = Pace { look: Duration::from_millis(1), late: Duration::from_millis(3) };
         let mut counts = Vec::new();
         let show = &mut |count| counts.push(count);
@@ -313,6 +335,13 @@ mod tests {
         assert!(engine.is_cancelled);
         let (engine, counts) = run("whole", &[], false);
         assert_eq!((engine.submitted.len(), counts.is_ok(), engine.is_cancelled), (1, true, false));
+    }
+
+    #[test]
+    fn a_killed_lab_s_parts_and_jobs_are_used() {
+        let (engine, counts) = run_begun("begun", &[], false, Some([2, 1]));
+        assert_eq!(engine.submitted, [vec![3]]);
+        assert_eq!(counts.unwrap()[0].to_string(), "1 of 3 shards are complete, 2 run, 0 wait");
     }
 
     #[test]

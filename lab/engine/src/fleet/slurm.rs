@@ -1,9 +1,14 @@
 //! Slurm as an engine: the shards are one array of jobs. The programs are Slurm's own, `sbatch`,
-//! `squeue` and `scancel`, of version 22.05 or later.
+//! `squeue`, `scancel`, `sacct` and `scontrol`, of version 22.05 or later.
 
 use std::{
-    collections::BTreeMap, ffi::OsString, fs, os::unix::ffi::OsStrExt, path::PathBuf,
-    process::Command, sync::atomic::AtomicBool,
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::AtomicBool,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -19,7 +24,15 @@ pub struct Slurm {
     script: PathBuf,
     folder: PathBuf,
     options: Vec<String>,
+    /// The last job of each shard that this lab has submitted, as `17_3`.
+    jobs: BTreeMap<usize, String>,
 }
+
+/// The name of the jobs' script in the folder of the parts.
+const SCRIPT: &str = "shard.sh";
+
+/// The line of the script before the run's UUID.
+const UUID: &str = "# run ";
 
 /// The variable with a job's place in its array, which is the number of the shard.
 const PLACE: &str = "$SLURM_ARRAY_TASK_ID";
@@ -34,41 +47,111 @@ pub struct Words {
 }
 
 impl Slurm {
-    /// Writes the script of the jobs into the folder of the parts. `options` are passed on to
-    /// sbatch.
+    /// Writes the script of the jobs into the folder of the parts. `uuid` is the run's; `options` are
+    /// passed on to sbatch.
     ///
     /// # Errors
     /// If the script cannot be written.
-    pub fn new(name: &str, words: &Words, parts: &Parts, options: &[String]) -> Result<Self> {
-        let mut text = b"#!/bin/sh\nexec ".to_vec();
-        text.extend(quoted(words.program.as_os_str().as_bytes()));
-        text.extend(b" run --part ");
-        text.extend(quoted(parts.folder.as_os_str().as_bytes()));
-        text.extend(format!("/part-{PLACE}.json --shard {PLACE}/{}", parts.of).bytes());
-        for word in &words.after {
-            text.push(b' ');
-            text.extend(quoted(word.as_bytes()));
+    pub fn new(
+        name: &str,
+        uuid: &str,
+        words: &Words,
+        parts: &Parts,
+        options: &[String],
+    ) -> Result<Self> {
+        let path = parts.folder.join(SCRIPT);
+        if !parts.is_begun {
+            fs::write(&path, script(uuid, words, parts))
+                .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        text.push(b'\n');
-        let script = parts.folder.join("shard.sh");
-        fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
         Ok(Self {
             name: name.to_owned(),
-            script,
+            script: path,
             folder: parts.folder.clone(),
             options: options.to_vec(),
+            jobs: BTreeMap::new(),
         })
     }
 
-    fn log(&self, shard: &str) -> PathBuf {
+    fn log(&self, shard: usize) -> PathBuf {
         self.folder.join(format!("log-{shard}.txt"))
     }
+
+    /// Slurm's own reason for the end of a shard: from the accounting, or from the controller, which
+    /// remembers a job for some minutes.
+    fn reason(&self, shard: usize) -> Option<String> {
+        let job = self.jobs.get(&shard)?;
+        let fields = "--format=State,ExitCode,Reason,NodeList";
+        let words = ["--noheader", "--parsable2", "--allocations", fields, "--jobs", job];
+        let counted = ask(Command::new("sacct").args(words)).ok();
+        counted.and_then(|text| accounted(&text)).or_else(|| {
+            let shown = ask(Command::new("scontrol").args(["--oneliner", "show", "job", job]));
+            controlled(&shown.ok()?)
+        })
+    }
+}
+
+/// The script of the jobs. It writes its own log: in a path that sbatch is given for it, `%` and `\`
+/// have a meaning.
+fn script(uuid: &str, words: &Words, parts: &Parts) -> Vec<u8> {
+    let folder = quoted(parts.folder.as_os_str().as_bytes());
+    let mut text = format!("#!/bin/sh\n{UUID}{uuid}\nexec >").into_bytes();
+    text.extend(&folder);
+    text.extend(format!("/log-{PLACE}.txt 2>&1\nexec ").bytes());
+    text.extend(quoted(words.program.as_os_str().as_bytes()));
+    text.extend(b" run --part ");
+    text.extend(&folder);
+    text.extend(format!("/part-{PLACE}.json --shard {PLACE}/{}", parts.of).bytes());
+    for word in &words.after {
+        text.push(b' ');
+        text.extend(quoted(word.as_bytes()));
+    }
+    text.push(b'\n');
+    text
+}
+
+/// The UUID of the run whose shards a lab has begun in this folder, if they are of the command with
+/// these words, in as many shards.
+pub fn begun(folder: &Path, words: &Words, of: usize) -> Option<String> {
+    let text = fs::read(folder.join(SCRIPT)).ok()?;
+    let line = text.split(|byte| *byte == b'\n').nth(1)?;
+    let uuid = std::str::from_utf8(line).ok()?.strip_prefix(UUID)?;
+    let parts = Parts { folder: folder.to_owned(), of, is_begun: true };
+    (script(uuid, words, &parts) == text).then(|| uuid.to_owned())
+}
+
+/// Slurm's reason in a line of sacct: state, exit status and signal, reason, nodes.
+fn accounted(text: &str) -> Option<String> {
+    let mut fields = text.lines().next()?.split('|');
+    let mut next = || fields.next().unwrap_or_default();
+    let [state, exit, reason, nodes] = [next(), next(), next(), next()];
+    sentence(state, reason, exit, nodes)
+}
+
+/// Slurm's reason in a line of `scontrol show job`, which has `NAME=VALUE` between blanks.
+fn controlled(text: &str) -> Option<String> {
+    let line = text.lines().next()?;
+    let field = |name: &str| {
+        let words = line.split(' ').filter_map(|word| word.split_once('='));
+        words.into_iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    };
+    sentence(field("JobState"), field("Reason"), field("ExitCode"), field("NodeList"))
+}
+
+fn sentence(state: &str, reason: &str, exit: &str, nodes: &str) -> Option<String> {
+    let is_given = |word: &str| !matches!(word, "" | "None" | "None assigned" | "(null)" | "0:0");
+    let named = [("", state), ("reason ", reason), ("exit ", exit), ("on ", nodes)];
+    let named = named.into_iter().filter(|(_, word)| is_given(word));
+    let words: Vec<String> =
+        named.map(|(name, word)| format!("{name}{}", printable(word))).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// Runs a program of Slurm and returns its output. It is not stopped by a signal: it takes moments,
 /// and ends the jobs after one.
-fn ask(program: &str, arguments: &[String]) -> Result<String> {
-    let answer = child::output(Command::new(program).args(arguments), &AtomicBool::new(false));
+fn ask(command: &mut Command) -> Result<String> {
+    let program = command.get_program().display().to_string();
+    let answer = child::output(command, &AtomicBool::new(false));
     let answer = answer.map_err(|error| match error.is_missing() {
         true => {
             anyhow!("{program} is not installed: run this on a machine that submits jobs to Slurm")
@@ -86,33 +169,35 @@ fn ask(program: &str, arguments: &[String]) -> Result<String> {
 impl Engine for Slurm {
     fn submit(&mut self, shards: &[usize]) -> Result<()> {
         let numbers: Vec<String> = shards.iter().map(usize::to_string).collect();
-        let mut arguments = vec![
-            "--parsable".to_owned(),
-            // A shard that was lost is submitted again by the lab.
-            "--no-requeue".to_owned(),
-            format!("--job-name={}", self.name),
-            format!("--array={}", numbers.join(",")),
-            format!("--output={}", self.log("%a").display()),
-        ];
-        arguments.extend(self.options.iter().cloned());
-        arguments.push(self.script.display().to_string());
-        ask("sbatch", &arguments).map(drop)
+        let mut sbatch = Command::new("sbatch");
+        // A shard that was lost is submitted again by the lab.
+        sbatch.args(["--parsable", "--no-requeue", "--output=/dev/null"]);
+        sbatch.arg(format!("--job-name={}", self.name));
+        sbatch.arg(format!("--array={}", numbers.join(",")));
+        let answer = ask(sbatch.args(&self.options).arg(&self.script))?;
+        // The answer is the number, and in a federation the cluster's name after a semicolon.
+        let number = answer.trim().split(';').next().unwrap_or_default();
+        self.jobs.extend(shards.iter().map(|shard| (*shard, format!("{number}_{shard}"))));
+        Ok(())
     }
 
     fn under_way(&mut self) -> Result<BTreeMap<usize, State>> {
-        let name = format!("--name={}", self.name);
-        let words = ["--noheader", "--array", "--format=%K %T"].map(str::to_owned);
-        let text = ask("squeue", &[&words[..], &[name]].concat())?;
+        let mut squeue = Command::new("squeue");
+        squeue.args(["--noheader", "--array", "--format=%K %T"]);
+        let text = ask(squeue.arg(format!("--name={}", self.name)))?;
         Ok(states(&text))
     }
 
     fn cancel(&mut self) {
         // The jobs' name is in the message of the error that led here.
-        let _ = ask("scancel", &[format!("--name={}", self.name)]);
+        let _ = ask(Command::new("scancel").arg(format!("--name={}", self.name)));
     }
 
     fn complaint(&self, shard: usize) -> Option<String> {
-        last_line(&self.log(&shard.to_string())).map(|line| printable(&line))
+        let said = last_line(&self.log(shard)).map(|line| printable(&line));
+        let reason = self.reason(shard).map(|reason| format!("Slurm says {reason}"));
+        let both: Vec<String> = said.into_iter().chain(reason).collect();
+        (!both.is_empty()).then(|| both.join("; "))
     }
 }
 
@@ -164,16 +249,36 @@ mod tests {
     #[test]
     fn the_script_starts_the_shard_s_command() {
         let folder = child::Folder::new().unwrap();
-        let parts = Parts { folder: folder.as_ref().to_owned(), of: 8 };
+        let place = folder.as_ref();
+        let parts = Parts { folder: place.to_owned(), of: 8, is_begun: false };
         let words = Words { program: "/a b/lab".into(), after: vec!["it's".into()] };
-        let slurm = Slurm::new("chronoscope-1", &words, &parts, &[]).unwrap();
-        let place = folder.as_ref().display();
+        let slurm = Slurm::new("chronoscope-1", "1-2", &words, &parts, &[]).unwrap();
+        let shown = place.display();
         assert_eq!(
             fs::read_to_string(&slurm.script).unwrap(),
             format!(
-                "#!/bin/sh\nexec '/a b/lab' run --part '{place}'/part-{PLACE}.json --shard {PLACE}/8 \
-                 'it'\\''s'\n"
+                "#!/bin/sh\n# run 1-2\nexec >'{shown}'/log-{PLACE}.txt 2>&1\n\
+                 exec '/a b/lab' run --part '{shown}'/part-{PLACE}.json --shard {PLACE}/8 'it'\\''s'\n"
             )
         );
+        // The same command goes on with it, and no other.
+        assert_eq!(begun(place, &words, 8).as_deref(), Some("1-2"));
+        assert_eq!(begun(place, &words, 7), None);
+        let other = Words { after: vec!["its".into()], ..words };
+        assert_eq!(begun(place, &other, 8), None);
+    }
+
+    #[test]
+    fn reasons_are_read() {
+        let line = "NODE_FAIL|0:0|None|n1\n";
+        assert_eq!(accounted(line).as_deref(), Some("NODE_FAIL, on n1"));
+        let line = "CANCELLED by 0|0:15|None|None assigned\n";
+        assert_eq!(accounted(line).as_deref(), Some("CANCELLED by 0, exit 0:15"));
+        assert_eq!(accounted(""), None);
+        let line = "JobId=3 ArrayTaskId=1 JobName=x JobState=FAILED Reason=NonZeroExitCode \
+                    ExitCode=2:0 Partition=all NodeList=n2 Command=/a=b c\n";
+        let told = "FAILED, reason NonZeroExitCode, exit 2:0, on n2";
+        assert_eq!(controlled(line).as_deref(), Some(told));
+        assert_eq!(controlled("slurm_load_jobs error"), None);
     }
 }

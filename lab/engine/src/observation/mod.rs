@@ -88,6 +88,8 @@ pub struct Observation {
     /// The port refused the case before it began: a permission or memory is missing, or the request
     /// contradicts itself.
     was_denied: bool,
+    /// The refusal is a failure of the machine or of its set-up, and not the port's answer.
+    has_failed: bool,
     repetitions: usize,
     deadline: Option<f64>,
     /// The case's sampling analyser, which reads the pins as well.
@@ -114,6 +116,7 @@ impl Observation {
             identity: BTreeMap::new(),
             refusal: None,
             was_denied: false,
+            has_failed: false,
             repetitions: 0,
             deadline: case.deadline,
             analyser: case.analyser,
@@ -172,12 +175,26 @@ impl Observation {
     /// Ends the case as inconclusive: it failed by no fault of the kernel under test. A refusal by
     /// the port itself takes precedence.
     pub fn fail(&mut self, why: String) {
-        self.refusal.get_or_insert_with(|| Verdict::new(Status::Inconclusive, why));
+        self.end_by_failure(Status::Inconclusive, why);
     }
 
     /// Ends the case as an error: it could not be set up, so the target never started.
     pub fn fail_set_up(&mut self, why: String) {
-        self.refusal.get_or_insert_with(|| Verdict::new(Status::Error, why));
+        self.end_by_failure(Status::Error, why);
+    }
+
+    fn end_by_failure(&mut self, status: Status, why: String) {
+        if self.refusal.is_none() {
+            self.refusal = Some(Verdict::new(status, why));
+            self.has_failed = true;
+        }
+    }
+
+    /// The reason why the machine or its set-up failed; `None` also for a case that the port itself
+    /// refused.
+    pub fn failure(&self) -> Option<String> {
+        let refusal = self.refusal.as_ref().filter(|_| self.has_failed)?;
+        refusal.reasons.first().map(ToString::to_string)
     }
 
     /// Takes in one record.

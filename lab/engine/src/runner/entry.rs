@@ -14,6 +14,8 @@ pub(super) struct Entry<'a, 'j> {
     journal: &'a Mutex<&'j mut Journal>,
     place: usize,
     is_alone: bool,
+    /// A repetition that failed is dropped.
+    drops_failures: bool,
     /// The begin and the stream that are not in the journal yet.
     begun: Option<Option<MadeForm>>,
     stream: Vec<u8>,
@@ -29,7 +31,20 @@ impl<'a, 'j> Entry<'a, 'j> {
 
     /// The entry of a repetition that runs beside others.
     pub(super) fn beside_others(journal: &'a Mutex<&'j mut Journal>, place: usize) -> Self {
-        Self { journal, place, is_alone: false, begun: None, stream: Vec::new(), taken: None }
+        Self {
+            journal,
+            place,
+            is_alone: false,
+            drops_failures: false,
+            begun: None,
+            stream: Vec::new(),
+            taken: None,
+        }
+    }
+
+    /// The entry of a repetition that runs beside others, and that another machine repeats if it fails.
+    pub(super) fn without_failures(journal: &'a Mutex<&'j mut Journal>, place: usize) -> Self {
+        Self { drops_failures: true, ..Self::beside_others(journal, place) }
     }
 
     /// Begins a repetition; `made` is `None` if the machine could not be prepared.
@@ -61,6 +76,9 @@ impl<'a, 'j> Entry<'a, 'j> {
 
     /// Ends the repetition and writes its entry.
     pub(super) fn end(&mut self, recorded: &Recorded<'_>) {
+        if self.drops_failures && recorded.failed.is_some() {
+            return self.discard();
+        }
         self.take().end(recorded);
         self.taken = None;
     }

@@ -4,6 +4,7 @@
 //! by side instead, after all others.
 
 mod assembly;
+pub mod boards;
 pub mod context;
 mod entry;
 mod pair_tally;

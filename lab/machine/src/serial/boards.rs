@@ -71,12 +71,13 @@ struct HeldPlace {
     board: Board,
 }
 
-/// The boards that targets can name: the boards of the file, which is read once, and a place that
-/// is held.
+/// The boards that targets can name: the boards of the file, which is read once, and places that
+/// are held.
 #[derive(Default)]
 pub(crate) struct Boards {
     table: OnceLock<Result<Option<Table>, String>>,
-    held: Mutex<Option<HeldPlace>>,
+    /// By the name of the place.
+    held: Mutex<BTreeMap<String, HeldPlace>>,
     /// The names of the boards that were reset.
     reset: Mutex<BTreeSet<String>>,
 }
@@ -111,7 +112,7 @@ impl Boards {
         }
         let place = Arc::new(place);
         let name = place.name.clone();
-        *lock(&self.held) = Some(HeldPlace { place, board });
+        lock(&self.held).insert(name.clone(), HeldPlace { place, board });
         Ok(Holding { name, boards: self })
     }
 
@@ -167,7 +168,7 @@ impl Boards {
     /// The board that is held under that name, with its place.
     fn held(&self, name: &str) -> Option<(Arc<Place>, Board)> {
         let held = lock(&self.held);
-        let held = held.as_ref().filter(|held| held.place.name == name)?;
+        let held = held.get(name)?;
         Some((held.place.clone(), held.board.clone()))
     }
 
@@ -191,7 +192,9 @@ pub struct Holding<'m> {
 
 impl Drop for Holding<'_> {
     fn drop(&mut self) {
-        drop(lock(&self.boards.held).take());
+        // Giving back takes a while, in which the other places stay usable.
+        let held = lock(&self.boards.held).remove(&self.name);
+        drop(held);
     }
 }
 
@@ -250,12 +253,11 @@ impl OnBoard<'_> {
         })
     }
 
-    /// Resets the board before its first repetition.
+    /// Resets the board before its first repetition. Other boards are reset meanwhile.
     fn reset(&self, stop: &AtomicBool) -> Result<()> {
-        let mut done = lock(&self.boards.reset);
-        if !done.contains(&self.name) {
+        if !lock(&self.boards.reset).contains(&self.name) {
             command(&self.name, "reset", &self.board.reset, stop)?;
-            done.insert(self.name.clone());
+            lock(&self.boards.reset).insert(self.name.clone());
         }
         Ok(())
     }

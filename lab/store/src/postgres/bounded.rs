@@ -4,8 +4,13 @@
 //! The client waits in a thread of its own, and the caller for an answer. A call that ends without one
 //! leaves the thread behind with the connection. Between the calls the thread waits for the next one,
 //! and disturbs no measurement.
+//!
+//! A server has few connections, by default a hundred. One that rests has none, and connects at its next
+//! call; one that finds no free connection tries again, at times that differ between programs.
 
 use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
     sync::{
         atomic::Ordering,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -22,6 +27,8 @@ use super::{
         session::{Row, Session, StoreError, Value},
     },
     Postgres,
+    error::Full,
+    store_error,
 };
 use chronoscope_base::{console, signals};
 
@@ -34,6 +41,12 @@ const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 /// The wait after which a line says so.
 const TOLD: Duration = Duration::from_secs(5);
 
+/// The longest time to try for a free connection.
+const FULL: Duration = Duration::from_secs(600);
+
+/// The shortest and the longest wait before the next try for a free connection.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
+
 /// How often a caller looks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -44,8 +57,17 @@ type Call = Box<dyn FnOnce(&mut Postgres) + Send>;
 pub struct Bounded {
     server: Server,
     name: String,
-    /// `None` once the server has not answered.
-    calls: Option<Sender<Call>>,
+    client: Client,
+}
+
+/// The client's thread.
+enum Client {
+    /// Waits for calls.
+    Connected(Sender<Call>),
+    /// Given back: the next call connects.
+    Resting,
+    /// The server has not answered.
+    Lost,
 }
 
 impl Bounded {
@@ -54,8 +76,15 @@ impl Bounded {
     /// # Errors
     /// As there, and without an answer.
     pub fn open(server: &Server, name: &str, create: bool) -> Result<Self> {
-        let calls = connected(server, name, create)??;
-        Ok(Self { server: server.clone(), name: name.to_owned(), calls: Some(calls) })
+        let client = Client::Connected(connected(server, name, create)?);
+        Ok(Self { server: server.clone(), name: name.to_owned(), client })
+    }
+
+    fn connect(&mut self) -> Result<(), StoreError> {
+        self.client = Client::Lost;
+        let calls = connected(&self.server, &self.name, false);
+        self.client = Client::Connected(calls.map_err(|error| store_error(&self.name, error))?);
+        Ok(())
     }
 
     /// The result of a call.
@@ -63,19 +92,64 @@ impl Bounded {
         &mut self,
         call: impl FnOnce(&mut Postgres) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
+        if matches!(self.client, Client::Resting) {
+            self.connect()?;
+        }
         let (answer, answered) = channel();
         let call: Call = Box::new(move |client| drop(answer.send(call(client))));
-        let is_sent = self.calls.as_ref().is_some_and(|calls| calls.send(call).is_ok());
+        let is_sent = match &self.client {
+            Client::Connected(calls) => calls.send(call).is_ok(),
+            Client::Resting | Client::Lost => false,
+        };
         let result = if is_sent { waited(&answered, &self.name) } else { Err(silent(&self.name)) };
         if result.is_err() {
-            self.calls = None;
+            self.client = Client::Lost;
         }
         result
     }
 }
 
-/// The calls of a thread with a client that has connected. The outer error is of the wait.
-fn connected(
+/// The calls of a thread with a client that has connected. Tries until the server has a free connection,
+/// for [`FULL`] at most and until a signal.
+fn connected(server: &Server, name: &str, create: bool) -> Result<Sender<Call>> {
+    let start = Instant::now();
+    let mut longest = PAUSES[0];
+    let mut is_told = false;
+    loop {
+        match attempt(server, name, create)? {
+            Err(error) if error.is::<Full>() && start.elapsed() < FULL && !is_stopped() => {
+                if start.elapsed() >= TOLD && !std::mem::replace(&mut is_told, true) {
+                    console::remark(&format!("{error:#}: waiting; Ctrl-C ends the wait"));
+                }
+                // Programs that were refused together do not come again together.
+                pause(PAUSES[0] + longest.mul_f64(random()));
+                longest = (longest * 2).min(PAUSES[1]);
+            }
+            Err(error) if error.is::<Full>() => return Err(store_error(name, error).into()),
+            done => return done,
+        }
+    }
+}
+
+/// A number from 0 to 1 that differs between programs.
+fn random() -> f64 {
+    RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
+}
+
+/// Sleeps, until a signal at most.
+fn pause(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end && !is_stopped() {
+        thread::sleep(LOOK.min(end.saturating_duration_since(Instant::now())));
+    }
+}
+
+fn is_stopped() -> bool {
+    signals::stop().load(Ordering::Relaxed)
+}
+
+/// Connects once. The outer error is of the wait.
+fn attempt(
     server: &Server,
     name: &str,
     create: bool,
@@ -110,7 +184,7 @@ fn waited<T>(answered: &Receiver<T>, name: &str) -> Result<T, StoreError> {
             Err(RecvTimeoutError::Disconnected) => return Err(silent(name)),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if signals::stop().load(Ordering::Relaxed) {
+        if is_stopped() {
             signalled.get_or_insert_with(Instant::now);
         }
         if signalled.is_some_and(|at: Instant| at.elapsed() >= AFTER_A_SIGNAL)
@@ -159,17 +233,21 @@ impl Session for Bounded {
         self.ask(Postgres::check_writable)?
     }
 
+    /// Ends the thread, and its connection with it.
+    fn rest(&mut self) {
+        if matches!(self.client, Client::Connected(_)) {
+            self.client = Client::Resting;
+        }
+    }
+
     /// Connects anew also where the server did not answer.
     fn reconnect(&mut self) -> Result<bool, StoreError> {
-        if self.calls.is_some() {
-            return self.ask(Postgres::reconnect)?;
+        if let Client::Connected(_) = self.client
+            && !self.ask(|client| client.client.is_closed())?
+        {
+            return Ok(false);
         }
-        let calls = connected(&self.server, &self.name, false)?;
-        let calls = calls.map_err(|error| StoreError {
-            place: self.name.clone(),
-            reason: format!("cannot be opened: {error:#}"),
-        })?;
-        self.calls = Some(calls);
+        self.connect()?;
         Ok(true)
     }
 

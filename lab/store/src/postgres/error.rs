@@ -5,6 +5,21 @@ use postgres::error::SqlState;
 use super::{super::session::StoreError, cause};
 use chronoscope_units::printable;
 
+/// The error of a server that has no free connection now, or that starts: to be tried again.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Full(pub StoreError);
+
+/// Returns the error of a connection that was not made: [`Full`] where it may be tried again.
+pub fn unconnected(name: &str, error: &postgres::Error) -> anyhow::Error {
+    let is_full = matches!(
+        error.code(),
+        Some(&(SqlState::TOO_MANY_CONNECTIONS | SqlState::CANNOT_CONNECT_NOW))
+    );
+    let error = explain(name, error);
+    if is_full { Full(error).into() } else { error.into() }
+}
+
 /// Returns the server's or the client's error with the store's place and the remedy.
 pub fn explain(name: &str, error: &postgres::Error) -> StoreError {
     let said = match error.as_db_error() {

@@ -25,7 +25,7 @@ use postgres::{
     types::{IsNull, ToSql, Type, to_sql_checked},
 };
 
-use self::error::explain;
+use self::error::{explain, unconnected};
 use super::{
     place::Server,
     schema::{Dialect, VERSION, migrations},
@@ -199,10 +199,23 @@ fn without_tls(url: &str) -> (String, Option<String>, Option<String>) {
     (url, trusted, mode)
 }
 
-fn connect(config: &Config, tls: &tls::Make, name: &str) -> Result<Client, StoreError> {
-    let mut client = config.connect(tls.clone()).map_err(|error| explain(name, &error))?;
+fn connect(config: &Config, tls: &tls::Make, name: &str) -> Result<Client> {
+    let mut client = config.connect(tls.clone()).map_err(|error| unconnected(name, &error))?;
     client.batch_execute(SETTINGS).map_err(|error| explain(name, &error))?;
     Ok(client)
+}
+
+/// The error of a store, whatever the kind of `error` is.
+fn store_error(name: &str, error: anyhow::Error) -> StoreError {
+    let error = match error.downcast::<error::Full>() {
+        Ok(full) => return full.0,
+        Err(error) => error,
+    };
+    let unknown = |error: anyhow::Error| StoreError {
+        place: name.to_owned(),
+        reason: format!("cannot be opened: {error:#}"),
+    };
+    error.downcast().unwrap_or_else(unknown)
 }
 
 /// Returns a statement with PostgreSQL's marks of values, `$1`. No statement has a `?` in a text.
@@ -313,7 +326,8 @@ impl Session for Postgres {
         if !self.client.is_closed() {
             return Ok(false);
         }
-        self.client = connect(&self.config, &self.tls, &self.name)?;
+        self.client = connect(&self.config, &self.tls, &self.name)
+            .map_err(|error| store_error(&self.name, error))?;
         self.is_writing = false;
         Ok(true)
     }

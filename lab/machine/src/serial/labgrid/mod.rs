@@ -31,6 +31,9 @@ const CLIENT: &str = "labgrid-client";
 /// How long the coordinator may take to answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// How long a further place may take to be allocated: one that is free is so at once.
+const FREE: Duration = Duration::from_secs(5);
+
 /// How long the coordinator of a killed run's place may take.
 const SHORT: Duration = Duration::from_secs(10);
 
@@ -47,14 +50,34 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reserves and locks a place with all of these tags, each `KEY=VALUE`; `name=PLACE` is the
-    /// place of that name. Blocks until a place is free. Places of killed processes are given back
-    /// first.
+    /// Reserves and locks up to `most` places with all of these tags, each `KEY=VALUE`; `name=PLACE`
+    /// is the place of that name. Blocks until the first is free, and takes those of the others that
+    /// are free then. Places of killed processes are given back first.
     ///
     /// # Errors
-    /// If there is no such place, the coordinator does not answer, the place is off line, or `stop`
-    /// becomes true. Nothing is held then.
-    pub fn get(tags: &[String], stop: &AtomicBool) -> Result<Self> {
+    /// If there is no such place, the coordinator does not answer, the first place is off line, or
+    /// `stop` becomes true. Nothing is held then.
+    pub fn get(tags: &[String], most: usize, stop: &AtomicBool) -> Result<Vec<Self>> {
+        let most = most.min(Self::fitting(tags, stop)?);
+        let mut places = vec![Self::reserve(tags, Limit::ENDLESS, stop)?];
+        while places.len() < most && !stop.load(Ordering::Relaxed) {
+            match Self::reserve(tags, FREE.into(), stop) {
+                Ok(place) => places.push(place),
+                Err(error) => {
+                    let held = places.len();
+                    console::remark(&format!("{held} of {most} places are used: {error:#}"));
+                    break;
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// The number of places with these tags. Gives back the places of killed processes.
+    ///
+    /// # Errors
+    /// If there is no such place, or the coordinator does not answer.
+    fn fitting(tags: &[String], stop: &AtomicBool) -> Result<usize> {
         if let Some(tag) = tags.iter().find(|tag| tag.split('=').count() != 2) {
             bail!("`--place {tag}`: write KEY=VALUE, as board=nucleo or name=nucleo-1");
         }
@@ -63,10 +86,17 @@ impl Place {
         }
         let all = tags.join(" ");
         let known = client(&["-v", "places"], stop)?;
+        let fitting = show::places(&known).iter().filter(|place| place.has(tags)).count();
         ensure!(
-            show::places(&known).iter().any(|place| place.has(tags)),
+            fitting > 0,
             "no place has {all}: `{CLIENT} -v places` shows the places and their tags"
         );
+        Ok(fitting)
+    }
+
+    /// Reserves a place, waits for it for `limit`, and locks it.
+    fn reserve(tags: &[String], limit: Limit, stop: &AtomicBool) -> Result<Self> {
+        let all = tags.join(" ");
         let reserve: Vec<&str> =
             ["reserve", "--shell"].into_iter().chain(tags.iter().map(String::as_str)).collect();
         let answer = client(&reserve, stop)?;
@@ -76,17 +106,17 @@ impl Place {
             .with_context(|| format!("{CLIENT} reserve: no token in `{}`", printable(&answer)))?;
         let record = Some(Record::new(&token)?);
         let mut place = Self { name: String::new(), token, record };
-        place.name = place.wait(&all, stop)?;
+        place.name = place.wait(&all, limit, stop)?;
         place.lock(stop)?;
         Ok(place)
     }
 
     /// Waits until a place is allocated to the reservation; returns its name.
-    fn wait(&self, tags: &str, stop: &AtomicBool) -> Result<String> {
+    fn wait(&self, tags: &str, limit: Limit, stop: &AtomicBool) -> Result<String> {
         let (mut text, mut is_noted) = (String::new(), false);
         let mut command = Command::new(CLIENT);
         command.args(["wait", &self.token]).env_remove("LG_ENV");
-        run(&mut command, Limit::ENDLESS, stop, &mut |bytes| {
+        run(&mut command, limit, stop, &mut |bytes| {
             text.push_str(&String::from_utf8_lossy(bytes));
             if !is_noted && text.contains("state: waiting") {
                 is_noted = true;
