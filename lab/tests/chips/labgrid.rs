@@ -1,6 +1,7 @@
 //! Places of labgrid: a real coordinator and exporter, with boards that the test plays.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     env,
     ffi::OsString,
     fs::{self, File},
@@ -9,7 +10,7 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -22,7 +23,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::{
     board::Board,
     common::{Answer, Folder, median, program, run},
-    serial::whole,
+    serial::{hello, whole},
 };
 
 /// labgrid's programs, which `./chronoscope test` installs.
@@ -97,20 +98,31 @@ struct Lab {
 
 impl Lab {
     fn new(name: &str, device: &str) -> Self {
+        Self::with_boards(name, &[device])
+    }
+
+    /// A laboratory with a place for each device: `m4-1`, `m4-2`, …
+    fn with_boards(name: &str, devices: &[&str]) -> Self {
         let folder = Folder::new(&format!("labgrid-{name}"));
         let address = format!("127.0.0.1:{}", free_port());
         let coordinator = Daemon::start("labgrid-coordinator", &["-l", &address], &folder);
         let switch = Switch::new();
-        let exports = format!(
-            "g1:\n  RawSerialPort:\n    port: {device}\n    speed: 115200\n  NetworkPowerPort:\n    \
-             model: simplerest\n    host: 'http://127.0.0.1:{}/{{index}}/{{value}}'\n    index: 1\n",
-            switch.port
-        );
+        let export = |(number, device): (usize, &&str)| {
+            format!(
+                "g{number}:\n  RawSerialPort:\n    port: {device}\n    speed: 115200\n  NetworkPowerPort:\n    \
+                 model: simplerest\n    host: 'http://127.0.0.1:{}/{{index}}/{{value}}'\n    index: {number}\n",
+                switch.port
+            )
+        };
+        let exports: String = (1..).zip(devices).map(export).collect();
         fs::write(folder.0.join("exports.yaml"), exports).unwrap();
         let mut lab = Self { exporter: None, _coordinator: coordinator, address, switch, folder };
-        lab.until("labgrid-client", &["-p", "m4-1", "create"], "");
-        lab.client(&["-p", "m4-1", "add-match", "lab1/g1/*"]).exits(0);
-        lab.client(&["-p", "m4-1", "set-tags", "board=m4"]).exits(0);
+        for number in 1..=devices.len() {
+            let place = format!("m4-{number}");
+            lab.until("labgrid-client", &["-p", &place, "create"], "");
+            lab.client(&["-p", &place, "add-match", &format!("lab1/g{number}/*")]).exits(0);
+            lab.client(&["-p", &place, "set-tags", "board=m4"]).exits(0);
+        }
         lab.restart_exporter();
         lab
     }
@@ -158,7 +170,9 @@ impl Lab {
     #[track_caller]
     fn all_given_back(&self) {
         let places = self.client(&["-v", "places"]).stdout;
-        assert!(places.contains("acquired: None") && !places.contains("reservation"), "{places}");
+        let all = places.matches("Place '").count();
+        let free = places.matches("acquired: None").count();
+        assert!(all > 0 && free == all && !places.contains("reservation"), "{places}");
     }
 }
 
@@ -271,6 +285,56 @@ fn a_place_is_given_back_on_every_exit() {
     let told = String::from_utf8_lossy(&answer.stderr);
     assert!(told.contains(kept), "{told}");
     assert!([Some(1), Some(4)].contains(&answer.status.code()), "{answer:?}");
+    lab.all_given_back();
+}
+
+/// Three boards share six cases. The third one answers its health case, and then hangs: it is set aside,
+/// and its cases run on the others.
+#[test]
+fn cases_are_spread_over_boards_and_a_bad_one_is_set_aside() {
+    let asked = Arc::<Mutex<BTreeMap<(usize, String), usize>>>::default();
+    let board = |number: usize| {
+        let asked = Arc::clone(&asked);
+        Board::new(move |earlier, request| {
+            *asked.lock().unwrap().entry((number, request.to_owned())).or_default() += 1;
+            match (number, earlier) {
+                // The case hangs, and the board's reset finds it dead.
+                (3, 1) => Some(Vec::new()),
+                (3, 2..) => Some([hello(request), b"chronoscope: no clock\r\n".to_vec()].concat()),
+                _ => Some(whole(request)),
+            }
+        })
+    };
+    let boards = [1, 2, 3].map(board);
+    let devices: Vec<&str> = boards.iter().map(|board| board.device.as_str()).collect();
+    let lab = Lab::with_boards("spread", &devices);
+    let words = ["2", "--places", "8", "--set", "tasks=2,5,10,20,30,40", "--watchdog", "8s"];
+    let answer = run(&mut lab.lab("ann", &[&RUN[..], &words, &["--format", "json"]].concat()));
+    let told = &answer.exits(0).stderr;
+    assert!(told.contains("the board m4-3 is set aside: "), "{told}");
+    assert!(!told.contains("m4-1 is set") && !told.contains("m4-2 is set"), "{told}");
+    let run = answer.json();
+    let cases = run["cases"].as_array().unwrap();
+    let labels: BTreeSet<&str> = cases.iter().map(|case| case["label"].as_str().unwrap()).collect();
+    assert_eq!((cases.len(), labels.len()), (6, 6), "{labels:?}");
+    let mut moved = 0;
+    for case in cases {
+        let target = case["target"].as_str().unwrap();
+        assert!(["board@board:m4-1", "board@board:m4-2"].contains(&target), "{target}");
+        assert_eq!((&case["verdict"]["status"], median(case)), (&"pass".into(), 300.0));
+        moved += usize::from(case["log"].to_string().contains("the board m4-3 failed at this case"));
+    }
+    assert_eq!(moved, 1);
+    // Both repetitions of a case on one board: a health case is one request more.
+    let asked = asked.lock().unwrap();
+    let requests: BTreeSet<&String> = asked.keys().map(|(_, request)| request).collect();
+    assert_eq!(requests.len(), 6);
+    for request in requests {
+        let counts = [1, 2].map(|board| asked.get(&(board, request.clone())).map_or(0, |n| *n));
+        let whole = counts.iter().filter(|count| **count >= 2).count();
+        assert!(whole == 1 && counts.iter().sum::<usize>() <= 4, "{request}: {counts:?}");
+    }
+    drop(asked);
     lab.all_given_back();
 }
 

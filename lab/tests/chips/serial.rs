@@ -56,7 +56,7 @@ fn reason_of_failure(board: &Board, kernel: &str, watchdog_s: u64) -> String {
     reason.clone()
 }
 
-fn hello(request: &str) -> Vec<u8> {
+pub fn hello(request: &str) -> Vec<u8> {
     frames(&[Record::Hello { version: VERSION, kernel: "bare", release: "1.0", request }])
 }
 

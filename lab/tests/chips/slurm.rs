@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
+    time::Duration,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -200,6 +201,62 @@ fn a_run_on_slurm_is_the_run_of_one_lab() {
     kill_process(Pid::from_child(&lab), Signal::INT).unwrap();
     assert_eq!(lab.wait().unwrap().code(), Some(130));
     until("no job is left", || slurm.ask("squeue", &["-h"]).is_empty());
+}
+
+/// A lab that is killed, in a folder whose name sbatch would read otherwise, loses no part: the same command
+/// goes on with `--resume`. A shard without a log has Slurm's reason.
+#[test]
+fn a_killed_lab_is_resumed_and_slurm_gives_its_reasons() {
+    let slurm = Slurm::start("slurm-resume");
+    let folder = slurm.folder.path("50%a of \\x");
+    fs::create_dir(&folder).unwrap();
+    let lab = |words: &[&str]| {
+        let mut lab = slurm.lab(words);
+        lab.current_dir(&folder).stdout(Stdio::null()).stderr(Stdio::null());
+        lab
+    };
+    let store = slurm.folder.path("runs.sqlite");
+    let words = [&CASES[..], &["--on", "slurm", "--shards", "4", "--store", &store]].concat();
+    let mut killed = lab(&words).spawn().unwrap();
+    let parts = || {
+        let folders = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
+        let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let is_part = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "json");
+        let parts = files.map(|entry| entry.path()).filter(is_part);
+        parts.map(|part| (part.clone(), fs::read(part).unwrap())).collect::<Vec<_>>()
+    };
+    until("a part is there", || !parts().is_empty());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let begun = parts();
+    assert!(begun.len() < 4, "the lab was killed too late");
+    // Other words are of another run.
+    let other = [&words[..], &["--resume", "--label", "x=1"]].concat();
+    run(&mut lab(&other)).complains("no run of this command has begun in");
+    let answer = run(&mut lab(&[&words[..], &["--resume"]].concat()));
+    assert!(matches!(answer.status, Some(0 | 4)), "{answer:#?}");
+    assert!(answer.stderr.contains("4 of 4 shards are complete"), "{answer:#?}");
+    assert!(answer.stderr.contains("stored as run 1"), "{answer:#?}");
+    assert_eq!(answer.json()["cases"].as_array().unwrap().len(), 6);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "the folder of the parts is removed");
+
+    // Shards that are cancelled from outside, again and again.
+    let words = [&CASES[..5], &["--on", "slurm", "--shards", "1", "--repeat", "100000"]].concat();
+    let lost = lab(&[&words[..], &["--no-store"]].concat()).stderr(Stdio::piped()).spawn().unwrap();
+    let lost = thread::spawn(move || lost.wait_with_output().unwrap());
+    while !lost.is_finished() {
+        let running = slurm.ask("squeue", &["-h", "-r", "-t", "RUNNING", "-o", "%i"]);
+        if let Some(job) = running.lines().next() {
+            slurm.ask("scancel", &["--signal=KILL", job]);
+        }
+        thread::sleep(Duration::from_millis(300));
+    }
+    let lost = lost.join().unwrap();
+    let told = String::from_utf8_lossy(&lost.stderr);
+    assert_eq!(lost.status.code(), Some(1), "{told}");
+    assert!(told.contains("ended 3 times without its part: Slurm says "), "{told}");
+    assert!(told.contains("FAILED, ") || told.contains("CANCELLED"), "{told}");
+    assert!(told.contains(", on n"), "{told}");
 }
 
 /// The README's run on a cluster gives the bytes of the run on one machine.

@@ -54,7 +54,7 @@ impl Server {
         initdb.args(make).args(["--locale=C", "--auth=scram-sha-256"]);
         run(initdb.arg(format!("--pwfile={password}")).current_dir("/")).exits(0);
         let settings = format!(
-            "port = {port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{place}'\n\
+            "port = {port}\nlisten_addresses = '127.0.0.1,127.0.0.2'\nunix_socket_directories = '{place}'\n\
              fsync = off\nssl = on\nssl_cert_file = '{place}/server.crt'\nssl_key_file = '{place}/server.key'\n"
         );
         let file = format!("{data}/postgresql.conf");
@@ -312,6 +312,96 @@ fn a_connection_is_encrypted_and_its_certificate_checked() {
     server.ask("lab", "SELECT pg_reload_conf()");
     thread::sleep(Duration::from_millis(300));
     server.answer(&["history"], &good).complains("server does not support TLS");
+    // A far server without TLS is used only where the URL asks for that; nothing is sent before.
+    let far = format!("postgres://ann:{PASSWORD}@127.0.0.2:{}/lab", server.port);
+    for words in [&words[..], &["history"], &["import", "-"]] {
+        server.answer(words, &far).complains("server does not support TLS");
+    }
+    server.answer(&["history"], &format!("{far}?sslmode=disable")).exits(0);
+}
+
+/// Starts so many labs at once on a server with this number of connections. All store their runs.
+fn labs_share_connections(server: &Server, labs: usize, connections: usize) {
+    server.ask("lab", &format!("ALTER SYSTEM SET max_connections = {connections}"));
+    server.kill();
+    server.up();
+    let start = Instant::now();
+    let words = [&SHORT[..], &["--store", &server.url()]].concat();
+    let spawn = |number: usize| {
+        let machine = format!("lab-{number}");
+        let mut lab = server.lab(&[&words[..], &["-q", "--as", &machine]].concat());
+        lab.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let running: Vec<Child> = (0..labs).map(spawn).collect();
+    let mut least = 0;
+    for lab in running {
+        let answer = Answer::new(lab.wait_with_output().unwrap(), "a lab".to_owned());
+        assert!(matches!(answer.status, Some(0 | 4)), "{answer:#?}");
+        least += 1;
+    }
+    println!(
+        "{labs} labs on {connections} connections: {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+    let query = "SELECT count(DISTINCT machine) FROM chronoscope.runs WHERE machine LIKE 'lab-%'";
+    assert_eq!(server.ask("lab", query), least.to_string());
+}
+
+/// A lab has no connection while it measures, and waits for a free one.
+#[test]
+fn labs_store_their_runs_over_few_connections() {
+    let server = Server::start("postgres-few");
+    let mut lab = server.measuring();
+    let open = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'chronoscope'";
+    // The server ends the connection a moment after the lab has.
+    let start = Instant::now();
+    while server.ask("lab", open) != "0" {
+        assert!(start.elapsed() < Duration::from_secs(20), "the lab holds its connection");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(lab.try_wait().unwrap().is_none(), "the lab has ended: the test saw nothing");
+    lab.kill().unwrap();
+    lab.wait().unwrap();
+    labs_share_connections(&server, 20, 5);
+}
+
+#[test]
+#[ignore = "a thousand labs at once: ./chronoscope test long"]
+fn a_thousand_labs_store_their_runs_over_a_hundred_connections() {
+    labs_share_connections(&Server::start("postgres-thousand"), 1000, 100);
+}
+
+/// An import takes a transaction for 200 runs, and names the run that is refused.
+#[test]
+fn runs_are_imported_in_batches() {
+    const RUNS: usize = 1000;
+    let server = Server::start("postgres-import");
+    let url = server.url();
+    let line = |number| serde_json::to_string(&run_of("many", number)).unwrap() + "\n";
+    let file = server.folder.file("many.jsonl", (0..RUNS).map(line).collect::<String>());
+    let here = server.folder.path("here.sqlite");
+    for store in [&here, &url] {
+        let start = Instant::now();
+        let answer = server.answer(&["import", &file], store);
+        let seconds = start.elapsed().as_secs_f64();
+        let told = &answer.exits(0).stderr;
+        assert!(told.contains("imported 1000 runs, and the store had 0"), "{told}");
+        println!("import: {:.0} runs a second into {store}", RUNS as f64 / seconds);
+    }
+    let query = "SELECT count(DISTINCT xmin::text) FROM chronoscope.runs";
+    assert_eq!(server.ask("lab", query), "5");
+    // One of a batch is refused, and the others are stored.
+    let mut changed = run_of("many", 7);
+    changed.title = "another question".into();
+    let changed = serde_json::to_string(&changed).unwrap() + "\n";
+    let lines = [line(6), changed, line(RUNS), line(RUNS)].concat();
+    let file = server.folder.file("mixed.jsonl", lines);
+    for store in [&here, &url] {
+        let answer = server.answer(&["import", &file], store);
+        let told = &answer.exits(1).stderr;
+        assert!(told.contains("run 2: ") && told.contains("has other results under the UUID"));
+        assert!(told.contains("imported 1 run, and the store had 2 runs"), "{told}");
+    }
 }
 
 /// Eight programs at once store 200 runs each (`./chronoscope test long`; otherwise fewer), and a
