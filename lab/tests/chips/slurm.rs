@@ -212,12 +212,12 @@ fn a_killed_lab_is_resumed_and_slurm_gives_its_reasons() {
     fs::create_dir(&folder).unwrap();
     let lab = |words: &[&str]| {
         let mut lab = slurm.lab(words);
-        lab.current_dir(&folder).stdout(Stdio::null()).stderr(Stdio::null());
+        lab.current_dir(&folder);
         lab
     };
     let store = slurm.folder.path("runs.sqlite");
     let words = [&CASES[..], &["--on", "slurm", "--shards", "4", "--store", &store]].concat();
-    let mut killed = lab(&words).spawn().unwrap();
+    let mut killed = lab(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let parts = || {
         let folders = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
         let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
@@ -242,8 +242,8 @@ fn a_killed_lab_is_resumed_and_slurm_gives_its_reasons() {
 
     // Shards that are cancelled from outside, again and again.
     let words = [&CASES[..5], &["--on", "slurm", "--shards", "1", "--repeat", "100000"]].concat();
-    let lost = lab(&[&words[..], &["--no-store"]].concat()).stderr(Stdio::piped()).spawn().unwrap();
-    let lost = thread::spawn(move || lost.wait_with_output().unwrap());
+    let lost = lab(&[&words[..], &["--no-store"]].concat());
+    let lost = thread::spawn(move || run(&mut { lost }));
     while !lost.is_finished() {
         let running = slurm.ask("squeue", &["-h", "-r", "-t", "RUNNING", "-o", "%i"]);
         if let Some(job) = running.lines().next() {
@@ -252,8 +252,7 @@ fn a_killed_lab_is_resumed_and_slurm_gives_its_reasons() {
         thread::sleep(Duration::from_millis(300));
     }
     let lost = lost.join().unwrap();
-    let told = String::from_utf8_lossy(&lost.stderr);
-    assert_eq!(lost.status.code(), Some(1), "{told}");
+    let told = &lost.exits(1).stderr;
     assert!(told.contains("ended 3 times without its part: Slurm says "), "{told}");
     assert!(told.contains("FAILED, ") || told.contains("CANCELLED"), "{told}");
     assert!(told.contains(", on n"), "{told}");
