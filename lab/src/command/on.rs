@@ -156,8 +156,7 @@ fn parts(resume: bool, words: &Words, of: usize, context: Context) -> Result<(Pa
 /// If another lab gathers the parts.
 fn alone(parts: &Parts) -> Result<File> {
     let path = parts.folder.join("lab.lock");
-    let file =
-        File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         bail!("another lab gathers the parts in {}: wait for its end", parts.folder.display());
     }
@@ -239,7 +238,16 @@ mod tests {
 
     #[test]
     fn a_shard_s_command_names_no_store() {
-        let words = ["quick", "--store", "postgres://u:pw@h/d", "-j", "2", "--resume", "--store=x", "--stored"];
+        let words = [
+            "quick",
+            "--store",
+            "postgres://u:pw@h/d",
+            "-j",
+            "2",
+            "--resume",
+            "--store=x",
+            "--stored",
+        ];
         let left = of_a_shard(words.iter().map(OsString::from));
         assert_eq!(left, ["quick", "-j", "2", "--stored"]);
     }

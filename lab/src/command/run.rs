@@ -20,9 +20,7 @@ use chronoscope_engine::{
     fleet::Plan, fleet::label, journal::Header, journal::PeerForm, runner, runner::RunOptions,
     runner::context, runner::pairs, study, study::Overrides, study::Peer, study::Study,
 };
-use chronoscope_machine::{
-    Machines, serial, serial::boards, serial::boards::Holding, vm::kernel,
-};
+use chronoscope_machine::{Machines, serial, serial::boards, serial::boards::Holding, vm::kernel};
 use chronoscope_report::{self as report, Screen, answer::decision, format::JSON};
 use chronoscope_run::{Context, Shard, Target, names::COMPILED, names::EVERY_BUILD};
 use chronoscope_units::{OneLine, words, words::listed};

@@ -77,3 +77,23 @@ fn a_killed_lab_loses_only_the_repetitions_it_was_in() {
     }
     tally.print("kills on tandem@cortex-m4");
 }
+
+/// An emulator that is killed ends its case, and no complete repetition is lost.
+#[test]
+fn a_killed_emulator_costs_one_repetition() {
+    let place = place("killed-emulator");
+    let (mut random, mut tally) = (Random(5), Tally::default());
+    for _ in 0..rounds() {
+        let mut lab = begun(&place, 1, &mut random);
+        let journaled = place.journaled();
+        place.kill_one();
+        assert_eq!(lab.ended(), 4, "{}", lab.said());
+        let took = place.is_left_by_all();
+        place.is_clean();
+        assert_eq!(place.killed_cases(), 1);
+        let kept = place.take_stored();
+        assert!(kept >= journaled, "{journaled} were in the journal");
+        tally.add(complete(&place, &lab, 1).max(kept), kept, took);
+    }
+    tally.print("kills of the emulator of tandem@cortex-m4");
+}

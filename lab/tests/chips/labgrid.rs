@@ -322,7 +322,8 @@ fn cases_are_spread_over_boards_and_a_bad_one_is_set_aside() {
         let target = case["target"].as_str().unwrap();
         assert!(["board@board:m4-1", "board@board:m4-2"].contains(&target), "{target}");
         assert_eq!((&case["verdict"]["status"], median(case)), (&"pass".into(), 300.0));
-        moved += usize::from(case["log"].to_string().contains("the board m4-3 failed at this case"));
+        moved +=
+            usize::from(case["log"].to_string().contains("the board m4-3 failed at this case"));
     }
     assert_eq!(moved, 1);
     // Both repetitions of a case on one board: a health case is one request more.

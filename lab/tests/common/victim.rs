@@ -47,6 +47,7 @@ impl Random {
 pub struct Place {
     pub folder: Folder,
     mark: String,
+    program: String,
 }
 
 impl Place {
@@ -67,7 +68,7 @@ impl Place {
         );
         copy(Path::new(&folder.file("script", script)), &folder.path(name));
         let mark = format!("{test}-{}", std::process::id());
-        Self { folder, mark }
+        Self { folder, mark, program: name.to_owned() }
     }
 
     /// The built program of that name.
@@ -120,8 +121,8 @@ impl Place {
         common::chronoscope(&[arguments, &["--store", &self.store()]].concat())
     }
 
-    /// All marked processes.
-    fn processes(&self) -> Vec<String> {
+    /// All marked processes, with their names.
+    fn processes(&self) -> Vec<(Pid, String)> {
         let mark = format!("{MARK}={}", self.mark);
         let processes = fs::read_dir("/proc").unwrap().flatten();
         processes
@@ -129,8 +130,35 @@ impl Place {
                 let environment = fs::read(process.path().join("environ")).unwrap_or_default();
                 environment.split(|&byte| byte == 0).any(|variable| variable == mark.as_bytes())
             })
-            .map(|process| fs::read_to_string(process.path().join("comm")).unwrap_or_default())
+            .filter_map(|process| {
+                let number = process.file_name().to_str()?.parse().ok()?;
+                let name = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+                Some((Pid::from_raw(number)?, name.trim_end().to_owned()))
+            })
             .collect()
+    }
+
+    /// Kills one process of the counted program, once there is one.
+    #[track_caller]
+    pub fn kill_one(&self) {
+        // The kernel keeps 15 letters of a name.
+        let name = &self.program[..self.program.len().min(15)];
+        until("a process is killed", || {
+            let ours = self.processes().into_iter().filter(|(_, other)| other == name);
+            ours.into_iter().any(|(pid, _)| kill_process(pid, Signal::KILL).is_ok())
+        });
+    }
+
+    /// The stored cases that ended because their process was killed.
+    pub fn killed_cases(&self) -> usize {
+        let run = self.ask(&["report", "last", "--format", "json"]).json();
+        let cases = run["cases"].as_array().unwrap();
+        let is_killed = |case: &&serde_json::Value| {
+            let reasons = case["verdict"]["reasons"].to_string();
+            case["verdict"]["status"] == "inconclusive"
+                && ["signal 9", "137"].iter().any(|text| reasons.contains(text))
+        };
+        cases.iter().filter(is_killed).count()
     }
 
     /// Waits until no marked process is left; returns how long that took.

@@ -11,6 +11,8 @@ mod pins;
 mod readers;
 #[path = "../common/timeline.rs"]
 mod timeline;
+#[path = "../common/victim.rs"]
+mod victim;
 
 mod baseline;
 mod capture;

@@ -14,7 +14,10 @@ use std::{
 use chronoscope_run::{Run, sample};
 use chronoscope_store::{Place, RunFilter, Store};
 
-use crate::common::{Answer, Folder, SHORT, effort, program, run};
+use crate::{
+    common::{Answer, Folder, SHORT, effort, program, run},
+    victim::{Random, rounds},
+};
 
 /// The password of the store's owner.
 const PASSWORD: &str = "s3cret-of-ann";
@@ -76,13 +79,17 @@ impl Server {
         server.args(["-D", &self.data()]).stdin(Stdio::null()).current_dir("/");
         server.stdout(log.try_clone().unwrap()).stderr(log);
         let mut child = server.spawn().unwrap();
-        // The server is ended by its own number; this only collects it.
-        thread::spawn(move || child.wait());
         let start = Instant::now();
         while !self.is_up() {
             assert!(start.elapsed() < Duration::from_secs(60), "{}", self.log());
             thread::sleep(Duration::from_millis(50));
+            // Processes of a killed server may still hold its memory.
+            if child.try_wait().unwrap().is_some() {
+                child = server.spawn().unwrap();
+            }
         }
+        // The server is ended by its own number; this only collects it.
+        thread::spawn(move || child.wait());
     }
 
     fn is_up(&self) -> bool {
@@ -326,7 +333,8 @@ fn labs_share_connections(server: &Server, labs: usize, connections: usize) {
     server.kill();
     server.up();
     let start = Instant::now();
-    let words = [&SHORT[..], &["--store", &server.url()]].concat();
+    let url = server.url();
+    let words = [&SHORT[..], &["--store", &url]].concat();
     let spawn = |number: usize| {
         let machine = format!("lab-{number}");
         let mut lab = server.lab(&[&words[..], &["-q", "--as", &machine]].concat());
@@ -339,10 +347,7 @@ fn labs_share_connections(server: &Server, labs: usize, connections: usize) {
         assert!(matches!(answer.status, Some(0 | 4)), "{answer:#?}");
         least += 1;
     }
-    println!(
-        "{labs} labs on {connections} connections: {:.1} s",
-        start.elapsed().as_secs_f64()
-    );
+    println!("{labs} labs on {connections} connections: {:.1} s", start.elapsed().as_secs_f64());
     let query = "SELECT count(DISTINCT machine) FROM chronoscope.runs WHERE machine LIKE 'lab-%'";
     assert_eq!(server.ask("lab", query), least.to_string());
 }
@@ -374,7 +379,7 @@ fn a_thousand_labs_store_their_runs_over_a_hundred_connections() {
 /// An import takes a transaction for 200 runs, and names the run that is refused.
 #[test]
 fn runs_are_imported_in_batches() {
-    const RUNS: usize = 1000;
+    const RUNS: usize = 450;
     let server = Server::start("postgres-import");
     let url = server.url();
     let line = |number| serde_json::to_string(&run_of("many", number)).unwrap() + "\n";
@@ -385,11 +390,14 @@ fn runs_are_imported_in_batches() {
         let answer = server.answer(&["import", &file], store);
         let seconds = start.elapsed().as_secs_f64();
         let told = &answer.exits(0).stderr;
-        assert!(told.contains("imported 1000 runs, and the store had 0"), "{told}");
-        println!("import: {:.0} runs a second into {store}", RUNS as f64 / seconds);
+        assert!(told.contains("imported 450 runs, and the store had 0"), "{told}");
+        let length = fs::metadata(&file).unwrap().len() / RUNS as u64;
+        let place = if store.starts_with("postgres") { "PostgreSQL" } else { "SQLite" };
+        let rate = RUNS as f64 / seconds;
+        println!("import: {rate:.0} runs of {length} bytes a second into {place}");
     }
     let query = "SELECT count(DISTINCT xmin::text) FROM chronoscope.runs";
-    assert_eq!(server.ask("lab", query), "5");
+    assert_eq!(server.ask("lab", query), "3");
     // One of a batch is refused, and the others are stored.
     let mut changed = run_of("many", 7);
     changed.title = "another question".into();
@@ -481,6 +489,51 @@ fn many_writers_and_a_server_that_dies() {
             assert_eq!(store.numbers_of(&filter).unwrap().len(), number + 1);
         }
     });
+}
+
+/// A server that is killed again and again while runs are imported: each run that was reported is there,
+/// each is whole, and in the end each is there once.
+#[test]
+fn an_import_goes_on_after_each_kill_of_its_server() {
+    const RUNS: usize = 10;
+    let server = Server::start("postgres-kills");
+    let url = server.url();
+    let line = |number| serde_json::to_string(&run_of("kills", number)).unwrap() + "\n";
+    let import = |round: usize| {
+        let lines = (0..RUNS).map(|number| line(round * RUNS + number)).collect::<String>();
+        let file = server.folder.file("runs.jsonl", lines);
+        server.lab(&["import", &file, "--store", &url])
+    };
+    let told = |answer: &Answer| -> usize {
+        let stored =
+            answer.stderr.split_once("imported ").and_then(|(_, rest)| rest.split_once(' '));
+        stored.map_or(0, |(number, _)| number.parse().unwrap())
+    };
+    run(&mut import(0)).exits(0);
+    let start = Instant::now();
+    run(&mut import(1)).exits(0);
+    let whole = start.elapsed();
+    let (mut random, mut interrupted) = (Random(7), 0);
+    let kills = rounds() as usize;
+    for round in 2..2 + kills {
+        let mut importing = import(round);
+        let importing = importing.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(random.below(whole));
+        server.kill();
+        let answer = Answer::new(importing.wait_with_output().unwrap(), "import".to_owned());
+        server.up();
+        interrupted += u32::from(answer.status != Some(0));
+        let before = round * RUNS;
+        let [runs, rows, labels] = counts(&server);
+        assert!(runs >= before + told(&answer), "{runs} of {before} and {answer:#?}");
+        assert_eq!((rows / runs * runs, labels), (rows, runs), "a run is half written");
+        run(&mut import(round)).exits(0);
+        assert_eq!(counts(&server)[0], before + RUNS);
+    }
+    println!(
+        "{kills} kills of a server, {interrupted} of them amid an import: no run is lost or twice"
+    );
+    assert!(interrupted > 0, "no import was interrupted");
 }
 
 /// A server that takes connections and is silent holds no command for ever: a signal ends the wait, the

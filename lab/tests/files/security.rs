@@ -537,7 +537,7 @@ fn a_cluster_is_asked_only_when_named() {
     let bin = folder.path("bin");
     fs::create_dir(&bin).unwrap();
     // A Slurm that takes each job, prints control characters, and loses it.
-    for name in ["sbatch", "squeue", "scancel"] {
+    for name in ["sbatch", "squeue", "scancel", "sacct", "scontrol"] {
         let script = format!("#!/bin/sh\necho {name} >> {log}\nprintf '1 \\033[2JRUNNING\\n'\n");
         let script = folder.file(name, script);
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -554,7 +554,7 @@ fn a_cluster_is_asked_only_when_named() {
     lab(&["--on", "slurm"]).complains("measured in wall time");
     assert!(!fs::exists(&log).unwrap());
     let lost = lab(&["--on", "slurm", "--as", "node", "-q", "--shards", "1"]);
-    lost.complains("shard 1 ended 3 times without its part");
+    lost.complains("shard 1 ended 3 times without its part: Slurm says 1 \u{fffd}[2JRUNNING");
     let asked = fs::read_to_string(&log).unwrap();
     assert_eq!(asked.lines().filter(|line| *line == "sbatch").count(), 3, "{asked}");
     assert!(asked.ends_with("scancel\n"), "{asked}");

@@ -113,6 +113,33 @@ fn a_killed_lab_loses_only_the_repetition_it_was_in() {
     tally.print("kills on linux@host");
 }
 
+/// A port that is killed ends its case; the other case goes on.
+#[test]
+fn a_killed_port_costs_one_repetition() {
+    let place = place("killed-port");
+    let words = endless(&place);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (mut random, mut tally) = (Random(6), Tally::default());
+    for _ in 0..rounds() {
+        let mut lab = place.start(&words);
+        lab.has_ended(2);
+        thread::sleep(random.below(Duration::from_millis(100)));
+        let journaled = place.journaled();
+        place.kill_one();
+        let ends = place.ends();
+        lab.has_ended(ends + 2);
+        lab.signal(Signal::TERM);
+        assert_eq!(lab.ended(), 130, "{}", lab.said());
+        let took = place.is_left_by_all();
+        place.is_clean();
+        assert_eq!(place.killed_cases(), 1);
+        let kept = place.take_stored();
+        assert!(kept >= journaled, "{journaled} were in the journal");
+        tally.add_of(2, place.ends().max(kept), kept, took);
+    }
+    tally.print("kills of the port on linux@host");
+}
+
 #[test]
 fn the_next_start_names_what_was_left_and_recover_stores_it() {
     let place = place("left");

@@ -591,6 +591,23 @@ const TESTS: [Test; 20] = [
     },
     Test {
         stage: Long,
+        variable: ROUNDS,
+        ..test(
+            "tests: 200 kills of a server",
+            "--test files an_import_goes_on -- --nocapture",
+            &["packages"],
+        )
+    },
+    Test {
+        stage: Long,
+        ..test(
+            "tests: a thousand labs, one store",
+            "--test files a_thousand_labs -- --ignored --nocapture",
+            &["packages"],
+        )
+    },
+    Test {
+        stage: Long,
         ..test("tests: a study on Slurm", "--test chips slurm -- --ignored", TARGETS)
     },
     Test { stage: Long, variable: EFFORT, ..test("tests: long fuzzing", "--test files fuzz", &[]) },

@@ -175,8 +175,8 @@ impl Engine for Slurm {
         sbatch.arg(format!("--job-name={}", self.name));
         sbatch.arg(format!("--array={}", numbers.join(",")));
         let answer = ask(sbatch.args(&self.options).arg(&self.script))?;
-        // The answer is the number, and in a federation the cluster's name after a semicolon.
-        let number = answer.trim().split(';').next().unwrap_or_default();
+        // The answer is the job's number, and in a federation the cluster's name after a semicolon.
+        let number: String = answer.chars().take_while(char::is_ascii_digit).collect();
         self.jobs.extend(shards.iter().map(|shard| (*shard, format!("{number}_{shard}"))));
         Ok(())
     }

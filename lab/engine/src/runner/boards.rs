@@ -168,7 +168,11 @@ impl<'a> Run<'a, '_> {
             let place = self.place(index, board);
             while case.needs_more() && !self.is_stopped() {
                 self.show();
-                case.repeat(self.stop, &mut Entry::without_failures(self.journal, place), &mut |_, _| {});
+                case.repeat(
+                    self.stop,
+                    &mut Entry::without_failures(self.journal, place),
+                    &mut |_, _| {},
+                );
                 let mut table = self.lock();
                 table.plan.work(index, case.tally.work());
             }
@@ -233,9 +237,7 @@ impl<'a> Run<'a, '_> {
         }
         let (moved, stranded) = self.lock().plan.set_aside(board);
         let name = &self.boards.names[board];
-        console::remark(&format!(
-            "the board {name} is set aside: {why}"
-        ));
+        console::remark(&format!("the board {name} is set aside: {why}"));
         for index in moved {
             self.remark_on(index, board, why);
         }
@@ -261,7 +263,9 @@ impl<'a> Run<'a, '_> {
         for other in (0..self.boards.names.len()).filter(|other| *other != board) {
             let place = self.place(index, other);
             if let Some(case) = &mut table.under_way[place] {
-                case.tally.observation.remark(format!("the board {name} failed at this case: {why}"));
+                case.tally
+                    .observation
+                    .remark(format!("the board {name} failed at this case: {why}"));
             }
         }
     }

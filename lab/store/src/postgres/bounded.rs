@@ -149,11 +149,7 @@ fn is_stopped() -> bool {
 }
 
 /// Connects once. The outer error is of the wait.
-fn attempt(
-    server: &Server,
-    name: &str,
-    create: bool,
-) -> Result<Result<Sender<Call>>, StoreError> {
+fn attempt(server: &Server, name: &str, create: bool) -> Result<Result<Sender<Call>>, StoreError> {
     let (opened, is_open) = channel();
     let (calls, asked) = channel::<Call>();
     let (server, place) = (server.clone(), name.to_owned());

@@ -150,9 +150,8 @@ impl Plan {
     /// left, which have failed.
     pub fn set_aside(&mut self, board: usize) -> (Vec<usize>, Vec<usize>) {
         self.boards[board].is_aside = true;
-        let ours = |row: &Row| {
-            row.board == board && matches!(row.state, State::Waiting | State::Running)
-        };
+        let ours =
+            |row: &Row| row.board == board && matches!(row.state, State::Waiting | State::Running);
         let ours = (0..self.cases.len()).filter(|&index| ours(&self.cases[index]));
         let (mut moved, mut stranded) = (Vec::new(), Vec::new());
         for index in ours.collect::<Vec<_>>() {
