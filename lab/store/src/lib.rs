@@ -203,7 +203,7 @@ impl Store {
         Ok(found.first().map(|row| row.int(0)))
     }
 
-    /// Returns those of the UUIDs that runs of the store have.
+    /// Returns the UUIDs among `uuids` that runs of the store have.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -327,7 +327,7 @@ fn a_connection_is_encrypted_and_its_certificate_checked() {
     server.answer(&["history"], &format!("{far}?sslmode=disable")).exits(0);
 }
 
-/// Starts so many labs at once on a server with this number of connections. All store their runs.
+/// Starts labs at once on a server with this number of connections. All store their runs.
 fn labs_share_connections(server: &Server, labs: usize, connections: usize) {
     server.ask("lab", &format!("ALTER SYSTEM SET max_connections = {connections}"));
     server.kill();

@@ -44,8 +44,8 @@ pub struct Boards<'a> {
     pub prepare: &'a (dyn Fn(&str) -> Result<()> + Sync),
 }
 
-/// The cases of a run on several machines that are alike: each case on each of them, those of the
-/// first case first. [`run`] measures one of each case's.
+/// The cases of a run on several machines that are alike: each case on each of them, first the first
+/// case on all machines. [`run`] measures each case on one of its machines.
 pub fn on_each(cases: &[Case], machines: &[String]) -> Vec<Case> {
     let on = |case: &Case, machine: &String| {
         let mut case = case.clone();

@@ -51,8 +51,8 @@ pub struct Place {
 
 impl Place {
     /// Reserves and locks up to `most` places with all of these tags, each `KEY=VALUE`; `name=PLACE`
-    /// is the place of that name. Blocks until the first is free, and takes those of the others that
-    /// are free then. Places of killed processes are given back first.
+    /// is the place of that name. Blocks until the first is free, and takes others only if they are
+    /// free then. Places of killed processes are given back first.
     ///
     /// # Errors
     /// If there is no such place, the coordinator does not answer, the first place is off line, or
