@@ -52,6 +52,9 @@ pub const SOAK: &str = "soak_s";
 /// The parameter of a case of `period` on Linux that ends at the first start later than this, in µs.
 pub const BREAK: &str = "break_us";
 
+/// The parameter of `noise` with the number of bytes that each turn of its loop copies.
+pub const WORKLOAD: &str = "workload_bytes";
+
 /// The provenance of a machine's figures.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {

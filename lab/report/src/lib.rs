@@ -26,6 +26,7 @@ pub mod history;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod oslat;
 pub mod outcomes;
 mod paint;
 pub mod perfetto;
@@ -34,6 +35,8 @@ mod screen;
 pub mod table;
 pub mod text_table;
 pub mod timeline;
+pub mod timerlat;
+mod tool;
 pub mod vcd;
 pub mod why;
 

@@ -23,12 +23,16 @@ mod capture;
 mod cyclictest;
 mod help;
 mod observe;
+mod oslat;
+mod timerlat;
 mod watch;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineCommand, BaselineWrite};
 pub use capture::{Capture, Phase};
 pub use cyclictest::Cyclictest;
 pub use observe::Observe;
+pub use oslat::Oslat;
+pub use timerlat::{Mode, Timerlat};
 pub use watch::Watch;
 
 /// Measures how well a kernel keeps time.
@@ -142,6 +146,12 @@ pub enum Command {
     /// The experiment period with cyclictest's whole command line and output.
     #[command(after_help = cyclictest::HELP)]
     Cyclictest(Cyclictest),
+    /// The experiment noise with oslat's whole command line and output.
+    #[command(after_help = oslat::HELP)]
+    Oslat(Oslat),
+    /// The experiment period with the command line and output of `rtla timerlat`.
+    #[command(after_help = timerlat::HELP)]
+    Timerlat(Timerlat),
     /// List the cached kernels and virtual machines. All of them can be made again.
     Cache(Cache),
     /// Ends the child processes and removes the folders of a lab that was killed; started by the
@@ -857,10 +867,10 @@ pub fn parse() -> Result<Cli> {
         }
     }
     let word = arguments.get(1).map(|word| word.display().to_string()).unwrap_or_default();
-    // What follows `--` is the command line of another program, and cyclictest has clusters.
+    // What follows `--` is the command line of another program, and those of tools have clusters.
     let own = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     let own: Vec<&str> = own.filter_map(|argument| argument.to_str()).collect();
-    if word != "cyclictest" {
+    if !["cyclictest", "oslat", "timerlat"].contains(&&*word) {
         check_histogram(&own)?;
         own.iter().try_for_each(|argument| check_cluster(argument))?;
     }

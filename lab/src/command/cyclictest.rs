@@ -1,35 +1,19 @@
 //! `chronoscope cyclictest`: the experiment `period` by the command line of rt-tests' cyclictest, with
 //! its output; the run is kept like any other.
 
-use std::{
-    env,
-    fs::{self, File, OpenOptions},
-    io::Write as _,
-    path::Path,
-};
-
 use anyhow::{Context as _, Result, bail};
 
-use super::{run, single};
-use crate::{cli, revision::REVISION};
-use chronoscope_base::{console, signals::INTERRUPTED};
-use chronoscope_engine::{
-    case::{self, Case, Plan, Settings},
-    runner::context,
+use super::{
+    single,
+    tool::{self, DMA_LATENCY, Length},
 };
+use crate::cli;
+use chronoscope_base::{console, signals::INTERRUPTED};
+use chronoscope_engine::case::{Case, Settings};
 use chronoscope_machine::{Machines, host};
 use chronoscope_report::cyclictest::{self as output, Format};
-use chronoscope_run::{CaseResult, Status, names::HOST};
+use chronoscope_run::CaseResult;
 use chronoscope_units::printable;
-
-/// The most starts of a thread whose samples are kept one by one; more are a soak.
-const KEPT: u64 = 1_000_000;
-
-/// The highest priority of a measured thread.
-const HIGHEST: u64 = 91;
-
-/// The file that holds processors out of deep sleep while it is open.
-const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 
 pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
     if let Some((option, why)) = arguments.refused.reason() {
@@ -42,9 +26,13 @@ pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
     let machines = Machines::default();
     let case = asked.case(&machines, arguments)?;
     for file in [&arguments.json, &arguments.histfile].into_iter().flatten() {
-        File::create(file).with_context(|| format!("cannot write {}", shown(file)))?;
+        tool::write(file, "")?;
     }
-    let awake = if arguments.default_system { None } else { keep_awake(arguments.latency)? };
+    let awake = if arguments.default_system {
+        None
+    } else {
+        tool::keep_awake("--latency", arguments.latency)?
+    };
     if awake.is_some() {
         console::print(&format!("# {DMA_LATENCY} set to {}us\n", arguments.latency))?;
     }
@@ -54,7 +42,7 @@ pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
     let stored = measured.store();
     let run = measured.run()?;
     let result = run.cases.first().context("a run has its case")?;
-    refuse(result)?;
+    tool::refuse(result)?;
     let format = asked.format(arguments);
     if arguments.resolution {
         console::print(&resolution(result))?;
@@ -63,17 +51,14 @@ pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
         console::print(&output::verbose(result, &format))?;
     }
     match (&arguments.histfile, format.histogram) {
-        (Some(file), Some(_)) => write(file, &output::histogram(result, &format))?,
+        (Some(file), Some(_)) => tool::write(file, &output::histogram(result, &format))?,
         (None, Some(_)) => console::print(&output::histogram(result, &format))?,
         (_, None) => {}
     }
     console::print(&output::text(result, &format))?;
     if let Some(file) = &arguments.json {
-        let words: Vec<String> =
-            env::args_os().skip(1).map(|word| word.display().to_string()).collect();
-        let end = context::now(REVISION).date;
-        let json = output::json(run, result, &format, &words.join(" "), &end);
-        write(file, &format!("{}\n", serde_json::to_string_pretty(&json)?))?;
+        let [command, end] = tool::command_and_time();
+        tool::write_json(file, &output::json(run, result, &format, &command, &end))?;
     }
     stored?;
     Ok(if run.context.interrupted { INTERRUPTED } else { 0 })
@@ -93,12 +78,7 @@ impl Asked {
     /// # Errors
     /// The threads and processors do not fit each other, or a priority is too high.
     fn new(arguments: &cli::Cyclictest) -> Result<Self> {
-        if arguments.priority > HIGHEST {
-            bail!(
-                "`-p {}`: write {HIGHEST} or less: the lab keeps those above",
-                arguments.priority
-            );
-        }
+        tool::check_priority("-p ", arguments.priority)?;
         let usable = host::usable_cpus() as u64;
         let count = match (&arguments.threads, arguments.smp) {
             (Some(Some(count)), _) => *count,
@@ -112,7 +92,7 @@ impl Asked {
         };
         let (cpu, is_level) = match affinity {
             None => ("free".to_owned(), false),
-            Some(set) => shared(&set, count)?,
+            Some(set) => tool::shared(&set, count)?,
         };
         let has_histogram = arguments.histogram.or(arguments.histofall).is_some();
         let distance = if has_histogram { 0 } else { arguments.distance };
@@ -137,7 +117,8 @@ impl Asked {
         let tasks = if self.is_level { 1 } else { self.count };
         // The parameter is the priority of the least urgent of several threads.
         let priority = arguments.priority.saturating_sub(tasks - 1).max(1);
-        let length = self.length(arguments)?;
+        let (duration, loops) = (arguments.duration.as_deref(), arguments.loops);
+        let length = Length::new(("-D", duration), loops, arguments.interval)?;
         let mut settings = Settings::new();
         let mut set = |name: &str, value: String| settings.insert(name.to_owned(), vec![value]);
         set("interval_us", arguments.interval.to_string());
@@ -155,10 +136,7 @@ impl Asked {
         if let Length::Loops(loops) = length {
             set("loops", loops.to_string());
         }
-        let plan = Plan { repeat: 1, ..Plan::default() };
-        let spec = case::experiment("period")?;
-        let mut cases = case::expand(machines, spec, &HOST.parse()?, &settings, &plan)?;
-        let mut case = cases.pop().context("the settings make one case")?;
+        let mut case = tool::case(machines, "period", &settings)?;
         if let Length::Time(time) = length {
             case = case.soaked(machines, time, 1)?;
         }
@@ -166,23 +144,6 @@ impl Asked {
             Some(late) => case.breaking(machines, late),
             None => Ok(case),
         }
-    }
-
-    /// The length of the run.
-    fn length(&self, arguments: &cli::Cyclictest) -> Result<Length> {
-        const ENDLESS: &str = "365d";
-        let text = match (&arguments.duration, arguments.loops) {
-            (None, 0) => ENDLESS,
-            (None, loops @ 1..=KEPT) => return Ok(Length::Loops(loops)),
-            (None, loops) => {
-                let seconds = loops.saturating_mul(arguments.interval).div_ceil(1_000_000);
-                return Ok(Length::Time(run::duration("-l", &format!("{seconds}s"))?));
-            }
-            (Some(text), _) => text,
-        };
-        let time = run::duration("-D", text)?;
-        let loops = u64::try_from(time.as_micros())?.div_ceil(arguments.interval);
-        Ok(if loops <= KEPT { Length::Loops(loops) } else { Length::Time(time) })
     }
 
     fn format(&self, arguments: &cli::Cyclictest) -> Format {
@@ -198,45 +159,6 @@ impl Asked {
     }
 }
 
-/// The processors of `count` threads on a set: all on the only one, or each on one of its own.
-///
-/// # Errors
-/// It is no set, or has fewer processors than there are threads.
-fn shared(set: &str, count: u64) -> Result<(String, bool)> {
-    let all = host::processors(set)
-        .with_context(|| format!("`-a {}`: write processors as 2, 0-3 or 0,2", printable(set)))?;
-    let own: Vec<String> =
-        all.iter().take(usize::try_from(count)?).map(ToString::to_string).collect();
-    match own.as_slice() {
-        [only] => Ok((only.clone(), false)),
-        own if own.len() as u64 == count => Ok((own.join("+"), true)),
-        own => bail!(
-            "{count} threads on {} processors: each of several processors has one thread here",
-            own.len()
-        ),
-    }
-}
-
-/// The length of a run.
-enum Length {
-    Loops(u64),
-    Time(std::time::Duration),
-}
-
-/// Holds processors out of sleep states that take longer to leave, while the file is open.
-///
-/// # Errors
-/// The value is beyond 32 bits.
-fn keep_awake(us: u64) -> Result<Option<File>> {
-    let value = i32::try_from(us).with_context(|| format!("`--latency={us}` is too long"))?;
-    let open = || {
-        let mut file = OpenOptions::new().write(true).open(DMA_LATENCY)?;
-        file.write_all(&value.to_ne_bytes())?;
-        Ok::<File, std::io::Error>(file)
-    };
-    Ok(open().inspect_err(|error| console::remark(&format!("WARN: {DMA_LATENCY}: {error}"))).ok())
-}
-
 /// The words of cyclictest on the clock.
 fn resolution(case: &CaseResult) -> String {
     let ns = case.clock.as_ref().map_or(1, |clock| clock.resolution.max(1));
@@ -244,23 +166,4 @@ fn resolution(case: &CaseResult) -> String {
         "WARN: reported clock resolution: 1 nsec\nWARN: measured clock resolution approximately: {ns} \
          nsec\n"
     )
-}
-
-/// # Errors
-/// Nothing was measured; the reason is the case's own.
-fn refuse(case: &CaseResult) -> Result<()> {
-    let has_samples = case.series.iter().any(|series| series.summary.count > 0);
-    if case.verdict.status == Status::Error || !has_samples {
-        let reasons: Vec<&str> = case.verdict.reasons.iter().map(|reason| &**reason).collect();
-        bail!("nothing was measured: {}", reasons.join("; "));
-    }
-    Ok(())
-}
-
-fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("cannot write {}", shown(file)))
-}
-
-fn shown(file: &Path) -> String {
-    printable(&file.display().to_string())
 }

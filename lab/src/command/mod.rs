@@ -21,6 +21,7 @@ mod manual;
 mod merge;
 mod observe;
 mod on;
+mod oslat;
 mod place;
 mod places;
 mod plan;
@@ -33,6 +34,8 @@ mod session;
 mod show;
 mod single;
 mod team;
+mod timerlat;
+mod tool;
 mod trace;
 mod transfer;
 mod until_sure;
@@ -77,6 +80,8 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Observe(observe) => observe::execute(&observe),
         Command::Watch(watch) => watch::execute(&watch),
         Command::Cyclictest(cyclictest) => cyclictest::execute(&cyclictest),
+        Command::Oslat(oslat) => oslat::execute(&oslat),
+        Command::Timerlat(timerlat) => timerlat::execute(&timerlat),
         Command::Merge(merge) => merge::execute(&merge),
         Command::BinderLatency(latency) => latency::execute(Transport::Binder, &latency),
         Command::HwbinderLatency(latency) => latency::execute(Transport::Hwbinder, &latency),

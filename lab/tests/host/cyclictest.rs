@@ -18,7 +18,7 @@ fn theirs(arguments: &str) -> Answer {
 
 /// The lines of an output, each number as `#`, blanks as one. A list of overflows is as long as they
 /// are many.
-fn form(output: &str) -> Vec<String> {
+pub fn form(output: &str) -> Vec<String> {
     let line = |line: &str| {
         let mut form = String::new();
         for letter in
@@ -70,7 +70,7 @@ fn a_late_start_ends_the_run() {
 }
 
 /// The paths of all keys of a value, but for the rows of histograms: a thread that had no start has none.
-fn keys(value: &Value, path: &str, all: &mut Vec<String>) {
+pub fn keys(value: &Value, path: &str, all: &mut Vec<String>) {
     if let Value::Object(map) = value
         && !path.ends_with("histogram")
     {

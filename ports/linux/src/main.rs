@@ -12,6 +12,7 @@ mod coroutine;
 mod deadline;
 mod doctor;
 mod executor;
+mod gaps;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod guest;
 mod hwlat;
@@ -37,6 +38,7 @@ mod requirements;
 mod semaphore;
 mod settings;
 mod sleeping;
+mod stop;
 mod thread;
 mod trace;
 mod transport;
@@ -141,7 +143,7 @@ fn arena_bytes(request: &Request<'_>) -> usize {
     let calls = match request.spec().name {
         "transaction" => call_bytes(request, loops),
         "latency" => latency_bytes(request),
-        "noise" => noise::arena_bytes(),
+        "noise" => gaps::arena_bytes(request),
         "period" => periodic::arena_bytes(request),
         _ => 0,
     };

@@ -6,7 +6,7 @@ use std::sync::atomic::{
 };
 
 use chronoscope_suite::{
-    Clock, Kernel, Priority, Reason, Refusal, Tasks, Trial,
+    Clock, Kernel, Priority, Refusal, Tasks, Trial,
     kernel::{Interrupts, Source},
     mark::Marks,
     wire::Series,
@@ -18,11 +18,11 @@ use crate::{kernel::Linux, semaphore::Semaphore, thread::Thread};
 const ROOM: usize = 1 << 17;
 
 /// The number of pauses that the loop must see, and their length.
-const PAUSES: u32 = 10;
+pub const PAUSES: u32 = 10;
 const PAUSE_US: u64 = 50;
 
 /// The marks of the control.
-const CONTROL: usize = 1000;
+pub const CONTROL: usize = 1000;
 
 /// Returns the size of the gaps' buffers.
 pub fn arena_bytes() -> usize {
@@ -53,7 +53,7 @@ struct Watch {
 }
 
 /// The start and the end of the handler's last pause, in ticks.
-struct Pause {
+pub struct Pause {
     kernel: &'static Linux,
     length: u64,
     from: AtomicU64,
@@ -61,6 +61,12 @@ struct Pause {
 }
 
 impl Pause {
+    /// A pause of the length that the experiment uses, which no handler has made yet.
+    pub fn new(kernel: &'static Linux, trial: &Trial<'_, Linux>) -> Self {
+        let [from, to] = [const { AtomicU64::new(0) }; 2];
+        Self { kernel, length: trial.ticks(PAUSE_US), from, to }
+    }
+
     /// Keeps the processor. Runs in the signal's handler.
     fn hold(&self) {
         let from = self.kernel.now();
@@ -73,16 +79,9 @@ impl Pause {
 /// Runs the experiment.
 ///
 /// # Errors
-/// [`Refusal`] from the kernel or the arena, or for a case of several processors.
+/// [`Refusal`] from the kernel or the arena.
 pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     let kernel = trial.kernel;
-    if kernel.settings.processors.several().is_some() {
-        return Err(Refusal::new(
-            Reason::Invalid,
-            "the loop watches one processor",
-            "pass --set cpu=N, or several values of it: --set cpu=0,1",
-        ));
-    }
     let hertz = kernel.hertz();
     let ticks = |ns: u64| (u128::from(ns) * u128::from(hertz) / 1_000_000_000) as u64;
     let watch: &'static Watch = trial.arena.place(Watch {
@@ -102,16 +101,10 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         pauses_seen: AtomicU32::new(0),
         done: trial.semaphore(0)?,
     })?;
-    let pause: &'static Pause = trial.arena.place(Pause {
-        kernel,
-        length: trial.ticks(PAUSE_US),
-        from: AtomicU64::new(0),
-        to: AtomicU64::new(0),
-    })?;
-    let handler: &'static _ = trial.arena.place(|| pause.hold())?;
+    let pause: &'static Pause = trial.arena.place(Pause::new(kernel, trial))?;
     Thread::spawn(kernel, Priority::Urgent(1), async move {
         watch.all().await;
-        watch.see_pauses(pause, handler);
+        watch.pauses_seen.store(see_pauses(kernel, pause), Relaxed);
         kernel.give(watch.done);
     })?;
     trial.wait(watch.done, 1).await;
@@ -165,28 +158,6 @@ impl Watch {
         }
     }
 
-    /// Lets a signal's handler pause the loop, and counts the pauses that lie within one turn. A
-    /// handler that cannot be set leaves none.
-    fn see_pauses(&'static self, pause: &'static Pause, handler: &'static (dyn Fn() + Sync)) {
-        if self.kernel.attach(Source::Software, handler).is_err() {
-            return;
-        }
-        for _ in 0..PAUSES {
-            let mut last = self.kernel.now();
-            for turn in 0..100 {
-                if turn == 50 {
-                    self.kernel.raise();
-                }
-                let time = self.kernel.now();
-                let (from, to) = (pause.from.load(Relaxed), pause.to.load(Acquire));
-                if turn == 50 && last <= from && to <= time && from + pause.length <= to {
-                    self.pauses_seen.fetch_add(1, Relaxed);
-                }
-                last = time;
-            }
-        }
-    }
-
     fn report(&self, trial: &mut Trial<'_, Linux>) {
         let [gaps, waits, lost, seen] =
             [&self.gaps, &self.waits, &self.lost, &self.pauses_seen].map(|n| n.load(Relaxed));
@@ -205,8 +176,33 @@ impl Watch {
     }
 }
 
+/// Lets a signal's handler pause a loop of the calling thread, and returns the number of pauses that lie
+/// within one turn: 0 with a handler that cannot be set.
+pub fn see_pauses(kernel: &'static Linux, pause: &'static Pause) -> u32 {
+    let handler: &'static _ = Box::leak(Box::new(|| pause.hold()));
+    if kernel.attach(Source::Software, handler).is_err() {
+        return 0;
+    }
+    let mut seen = 0;
+    for _ in 0..PAUSES {
+        let mut last = kernel.now();
+        for turn in 0..100 {
+            if turn == 50 {
+                kernel.raise();
+            }
+            let time = kernel.now();
+            let (from, to) = (pause.from.load(Relaxed), pause.to.load(Acquire));
+            if turn == 50 && last <= from && to <= time && from + pause.length <= to {
+                seen += 1;
+            }
+            last = time;
+        }
+    }
+    seen
+}
+
 /// Returns how often the calling thread has given up the processor to wait.
-fn waits_of_thread() -> u32 {
+pub fn waits_of_thread() -> u32 {
     // SAFETY: rusage is plain numbers, for which zero is valid, and valid for writing.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

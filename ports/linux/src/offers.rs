@@ -4,8 +4,9 @@ use chronoscope_suite::{Refusal, Trial, experiments::transaction};
 
 use crate::{
     coroutine::Coroutine,
+    gaps::noise,
     kernel::Linux,
-    latency, noise,
+    latency,
     periodic::period,
     process::Process,
     thread::Thread,
@@ -28,7 +29,7 @@ chronoscope_suite::offers! {
     own "period" period;
     own "transaction" transact;
     own "latency" call;
-    own "noise" noise::run;
+    own "noise" noise;
     refuse "masked" "Linux keeps interrupts off where no signal shows it";
     otherwise "this port does not offer the experiment for these kinds of task";
 }

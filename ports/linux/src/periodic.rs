@@ -33,7 +33,7 @@ use chronoscope_suite::{
 
 use crate::{
     coroutine::Coroutine, kernel::Linux, output::mark_live, process::Process,
-    processors::Processors, semaphore::Semaphore, thread::Thread, trace::Trace,
+    processors::Processors, semaphore::Semaphore, stop, thread::Thread, trace::Trace,
 };
 
 /// The number of wake-ups in a buffer. A task that finds both buffers full loses due times, which
@@ -48,9 +48,6 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The most tasks; the series of each, and one of all, must fit a stream.
 const MOST_TASKS: usize = 60;
-
-/// Becomes true when the case shall end early and keep its samples.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Runs `period`: the suite's, or this module's for a soak, several processors, or an end at a late
 /// start.
@@ -280,7 +277,7 @@ async fn run<T: Tasks<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(
         stop: AtomicBool::new(false),
     })?;
     if kernel.settings.soak_s.is_some() {
-        end_on_request();
+        stop::on_request();
     }
     for (number, task) in all.tasks.iter().enumerate() {
         let priority =
@@ -305,7 +302,7 @@ async fn run<T: Tasks<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(
         if have_ended {
             break;
         }
-        if STOP.load(Relaxed) {
+        if stop::is_requested() {
             all.stop.store(true, Relaxed);
         }
         all.tasks.iter().for_each(|task| task.buffers.is_wanted.store(true, Relaxed));
@@ -415,15 +412,6 @@ fn report(trial: &mut Trial<'_, Linux>, all: &Period, first: u64, sent: u64) {
     let switches = all.tasks.iter().map(|task| u64::from(task.switches.load(Relaxed))).sum::<u64>();
     trial.evidence("switches", switches as f64, 0.9 * wakeups as f64 - 1.0, f64::INFINITY);
     all.due_already.report(trial);
-}
-
-/// Lets SIGTERM end the case early, with all that it has measured.
-fn end_on_request() {
-    extern "C" fn stop(_: libc::c_int) {
-        STOP.store(true, Relaxed);
-    }
-    // SAFETY: the handler only stores to an atomic, and has the type that the call expects.
-    unsafe { libc::signal(libc::SIGTERM, stop as *const () as libc::sighandler_t) };
 }
 
 /// Returns the room for the buffers of each task; 0 where the suite runs the case.

@@ -31,8 +31,11 @@ pub struct Settings {
     pub processors: Processors,
     /// The length of a soak in seconds; `None` for a case of a fixed number of loops.
     pub soak_s: Option<u64>,
-    /// `period` ends at the first start that is later than this, in microseconds.
+    /// `period` ends at the first start that is later than this, in microseconds; `noise` at the first
+    /// gap that is longer.
     pub break_us: Option<u64>,
+    /// The bytes that each turn of `noise` copies.
+    pub workload: Option<usize>,
     /// The timer slack of SCHED_OTHER tasks in ns; `None` for the system's default, usually 50 µs.
     pub slack_ns: Option<u64>,
     /// The time of an instruction on an emulator, in ns; `None` for real time.
@@ -54,6 +57,9 @@ pub struct Settings {
 /// The longest soak: a year.
 const SOAK_S: u64 = 365 * 86_400;
 
+/// The most bytes that a turn of `noise` copies.
+const WORKLOAD: usize = 1 << 30;
+
 const POLICY: &str = "policy is fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD in whole µs, \
                       each at most as long as the next";
 
@@ -69,6 +75,7 @@ impl Default for Settings {
             processors: Processors::Free,
             soak_s: None,
             break_us: None,
+            workload: None,
             slack_ns: None,
             instruction_ns: None,
             lock_memory: true,
@@ -89,6 +96,7 @@ impl Settings {
     /// value.
     pub fn from_request(request: &Request<'_>) -> Result<Self, Refusal> {
         let mut settings = Self::default();
+        let is_any_of = |names: &[&str]| names.contains(&request.spec().name);
         for (key, value) in request.pairs() {
             match (key, value) {
                 ("policy", "fifo") => settings.policy = Policy::Fifo,
@@ -104,15 +112,19 @@ impl Settings {
                     settings.base = priority.ok_or(invalid("priority is 1 to 91"))?;
                 }
                 ("cpu", _) => settings.processors = Processors::parse(value)?,
-                ("soak_s", _) if request.spec().name == "period" => {
+                ("soak_s", _) if is_any_of(&["period", "noise"]) => {
                     let time = value.parse().ok().filter(|time| (1..=SOAK_S).contains(time));
                     settings.soak_s = Some(time.ok_or(invalid("soak_s is up to a year"))?);
                     // The director of a soak returns to these.
                     Processors::before();
                 }
-                ("break_us", _) if request.spec().name == "period" => {
+                ("break_us", _) if is_any_of(&["period", "noise"]) => {
                     let late = value.parse().ok().filter(|late| *late > 0);
                     settings.break_us = Some(late.ok_or(invalid("break_us is a number from 1"))?);
+                }
+                ("workload_bytes", _) if is_any_of(&["noise"]) => {
+                    let size = value.parse().ok().filter(|size| (1..=WORKLOAD).contains(size));
+                    settings.workload = Some(size.ok_or(invalid("workload_bytes is up to 2^30"))?);
                 }
                 ("slack_ns", "0") => settings.slack_ns = None,
                 ("slack_ns", _) => {

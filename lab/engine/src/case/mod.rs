@@ -12,7 +12,7 @@ use chronoscope_suite::{
 };
 
 pub use self::{analyser::Analyser, vary::Vary};
-use chronoscope_machine::{BREAK, Description, Machines, Request, SOAK};
+use chronoscope_machine::{BREAK, Description, Machines, Request, SOAK, WORKLOAD};
 use chronoscope_run::{
     Label, Limit, Published, Target, compared::StatisticChoice, names::COMPILED, names::EVERY_BUILD,
 };
@@ -70,34 +70,53 @@ impl Case {
     ///
     /// # Errors
     /// There is no such target.
-    pub fn soaked(mut self, machines: &Machines, length: Duration, repeat: usize) -> Result<Self> {
+    pub fn soaked(self, machines: &Machines, length: Duration, repeat: usize) -> Result<Self> {
         let is_offered = self.spec.name == experiments::period::SPEC.name
             && machines.describe(&self.target)?.properties.offers_soaks;
-        if is_offered {
-            // The length decides about the number of due times.
-            self.parameters.retain(|(name, _)| name != "loops");
-            self.parameters.push((SOAK.to_owned(), length.as_secs().to_string()));
-            self.asked.push(SOAK.to_owned());
-            (self.duration, self.repeat) = (None, repeat);
-            self.vary = self.vary.within(repeat);
-        }
-        Ok(self)
+        Ok(if is_offered { self.lasting(length, repeat) } else { self })
     }
 
-    /// Ends the case at the first start that is later than `us`, if it is one of `period` on Linux,
-    /// with the trace of just then where it has one.
+    /// Makes a case of `noise` on this machine last this long, in one process. Each turn of its loop
+    /// copies `workload` bytes, if there is a number; all turns are counted.
+    pub fn watched(self, length: Duration, workload: Option<u64>) -> Self {
+        let case = self.lasting(length, 1);
+        match workload {
+            Some(bytes) => case.asking(WORKLOAD, bytes),
+            None => case,
+        }
+    }
+
+    fn lasting(mut self, length: Duration, repeat: usize) -> Self {
+        // The length decides about the number of due times, or of windows.
+        self.parameters.retain(|(name, _)| name != "loops");
+        (self.duration, self.repeat) = (None, repeat);
+        self.vary = self.vary.within(repeat);
+        self.asking(SOAK, length.as_secs())
+    }
+
+    /// Ends the case at the first start that is later than `us`, or the first gap that is longer, if it is
+    /// one of `period` or `noise` on Linux, with the trace of just then where it has one.
     ///
     /// # Errors
     /// The experiment or the target does not offer that.
-    pub fn breaking(mut self, machines: &Machines, us: u64) -> Result<Self> {
+    pub fn breaking(self, machines: &Machines, us: u64) -> Result<Self> {
         let known = machines.describe(&self.target)?.parameters;
         let is_linux = known.iter().any(|(parameter, _)| parameter.name == "trace");
-        if self.spec.name != experiments::period::SPEC.name || !is_linux {
-            bail!("only `period` on Linux ends at a late start, and not `{}`", self.spec.name);
+        let breaks = [experiments::period::SPEC.name, experiments::noise::SPEC.name];
+        if !breaks.contains(&self.spec.name) || !is_linux {
+            bail!(
+                "only `period` and `noise` on Linux end at a late start, and not `{}`",
+                self.spec.name
+            );
         }
-        self.parameters.push((BREAK.to_owned(), us.to_string()));
-        self.asked.push(BREAK.to_owned());
-        Ok(self)
+        Ok(self.asking(BREAK, us))
+    }
+
+    /// The case with a parameter of the port's that is in no table.
+    fn asking(mut self, name: &str, value: u64) -> Self {
+        self.parameters.push((name.to_owned(), value.to_string()));
+        self.asked.push(name.to_owned());
+        self
     }
 
     /// The length of a soak; `None` for any other case.

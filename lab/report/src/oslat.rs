@@ -1,0 +1,190 @@
+//! A run of `noise` in the words of rt-tests' oslat 2.40: its table and its JSON.
+
+use std::fmt::Write as _;
+
+use chronoscope_run::{CaseResult, Role, Run, SeriesResult};
+use serde_json::{Map, Value, json};
+
+use crate::tool::document;
+
+/// The form of the output, by the command line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Format {
+    /// The number of buckets, each of 1 µs; the last has all longer turns.
+    pub buckets: u64,
+    /// The buckets begin at the shortest turn.
+    pub is_biased: bool,
+    /// Buckets that are empty on all processors are left out.
+    pub omits_zeros: bool,
+}
+
+/// The length from which on the port counts turns together: their gaps have them one by one.
+const LENGTHS: u64 = 4096;
+
+/// The whole µs above a time in ns.
+fn above(ns: f64) -> u64 {
+    (ns / 1000.0) as u64 + 1
+}
+
+/// The loop of a processor. Lengths are whole µs, each the next above the turn.
+struct Core {
+    cpu: u64,
+    /// The number of turns of each length, in rising order.
+    turns: Vec<(u64, u64)>,
+    longest: u64,
+    /// In s.
+    watched: f64,
+}
+
+impl Core {
+    fn shortest(&self) -> u64 {
+        self.turns.first().map_or(1, |(length, _)| *length)
+    }
+
+    /// The number of turns in a bucket, by its length.
+    fn bucket(&self, length: u64, format: &Format, bias: u64) -> u64 {
+        let is_in = |turn: u64| turn.clamp(bias + 1, bias + format.buckets) == length;
+        self.turns.iter().filter(|(turn, _)| is_in(*turn)).map(|(_, count)| count).sum()
+    }
+
+    /// The mean length of a turn, each as long as its bucket says; those beyond the last bucket as they
+    /// are.
+    fn mean(&self, bias: u64) -> f64 {
+        let length = |(turn, count): &(u64, u64)| (*turn).max(bias + 1) as f64 * *count as f64;
+        let turns: u64 = self.turns.iter().map(|(_, count)| count).sum();
+        self.turns.iter().map(length).sum::<f64>() / turns.max(1) as f64
+    }
+}
+
+/// The loops of a case, by their processors.
+fn cores(case: &CaseResult) -> Vec<Core> {
+    let figure = |name: &str| case.figures.iter().find(|figure| &*figure.name == name);
+    let only_cpu = case.parameters.get("cpu").and_then(|cpu| cpu.parse().ok()).unwrap_or_default();
+    let measured = case.series.iter().filter(|series| series.role == Role::Measured);
+    let core = |series: &SeriesResult| {
+        let of_cpu = format!("{}, watched", series.name);
+        let watched = figure(&of_cpu).or_else(|| figure("watched"));
+        let name = format!("{}, turns by length", series.name);
+        let turns = case.series.iter().find(|other| *other.name == *name)?;
+        let turns = turns.samples.iter();
+        let turns = turns.map(|(ns, count)| ((ns / 1000.0).round() as u64, *count as u64));
+        let longer = series.histogram.iter().map(|(ns, count)| (above(*ns), *count));
+        let longer: Vec<_> = longer.filter(|(length, _)| *length >= LENGTHS).collect();
+        let longest = above(series.summary.max.unwrap_or_default());
+        Some(Core {
+            cpu: series.name.strip_prefix("cpu ").map_or(Some(only_cpu), |cpu| cpu.parse().ok())?,
+            turns: turns.filter(|(length, _)| *length < LENGTHS).chain(longer).collect(),
+            longest,
+            watched: watched.map_or(0.0, |figure| figure.value),
+        })
+    };
+    measured.filter_map(core).collect()
+}
+
+/// The bias of all processors: the shortest turn, if the format has one, or else 0.
+fn bias(cores: &[Core], format: &Format) -> u64 {
+    let shortest = cores.iter().map(Core::shortest).min();
+    shortest.filter(|_| format.is_biased).unwrap_or(0)
+}
+
+/// The line on the bias, if the format has one.
+pub fn biased(case: &CaseResult, format: &Format) -> String {
+    let bias = bias(&cores(case), format);
+    if format.is_biased { format!("Global bias set to {bias} (us)\n") } else { String::new() }
+}
+
+/// The table: a column for each processor.
+pub fn text(case: &CaseResult, format: &Format) -> String {
+    let cores = cores(case);
+    let bias = bias(&cores, format);
+    let mhz = case.clock.as_ref().map_or(1000, |clock| clock.hertz / 1_000_000);
+    let mut text = String::new();
+    let mut row = |label: &str, one: &dyn Fn(&Core) -> String, unit: &str| {
+        let columns: Vec<String> = cores.iter().map(one).collect();
+        let _ = writeln!(text, "{label}:\t {}{unit}", columns.join(" "));
+    };
+    row("        Core", &|core| core.cpu.to_string(), "");
+    row("Counter Freq", &|_| mhz.to_string(), " (Mhz)");
+    let last = bias + format.buckets;
+    let mut is_omitting = false;
+    for length in bias + 1..=last {
+        let count = |core: &Core| core.bucket(length, format, bias);
+        if format.omits_zeros && cores.iter().all(|core| count(core) == 0) {
+            if !is_omitting {
+                row("    ...", &|_| String::new(), "");
+            }
+            is_omitting = true;
+            continue;
+        }
+        is_omitting = false;
+        let unit = if length == last { " (including overflows)" } else { "" };
+        row(&format!("    {length:03} (us)"), &|core| count(core).to_string(), unit);
+    }
+    row("     Minimum", &|core| core.shortest().to_string(), " (us)");
+    row("     Average", &|core| format!("{:.3}", core.mean(bias)), " (us)");
+    row("     Maximum", &|core| core.longest.to_string(), " (us)");
+    row("     Max-Min", &|core| (core.longest - core.shortest()).to_string(), " (us)");
+    row("    Duration", &|core| format!("{:.3}", core.watched), " (sec)");
+    text + "\n"
+}
+
+/// The result in the form of oslat's `--json`. `command` is the command line, and `end` the time at the
+/// end, as [`Context::date`](chronoscope_run::Context).
+pub fn json(run: &Run, case: &CaseResult, format: &Format, command: &str, end: &str) -> Value {
+    let cores = cores(case);
+    let bias = bias(&cores, format);
+    let mhz = case.clock.as_ref().map_or(1000, |clock| clock.hertz / 1_000_000);
+    let thread = |(number, core): (usize, &Core)| {
+        let counts = (bias + 1..=bias + format.buckets)
+            .map(|length| (length, core.bucket(length, format, bias)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(length, count)| (length.to_string(), count.into()));
+        let value = json!({
+            "cpu": core.cpu,
+            "freq": mhz,
+            "min": core.shortest(),
+            "avg": (core.mean(bias) * 1e6).round() / 1e6,
+            "max": core.longest,
+            "duration": (core.watched * 1e3).round() / 1e3,
+            "histogram": counts.collect::<Map<_, _>>(),
+        });
+        (number.to_string(), value)
+    };
+    let own = json!({
+        "num_threads": cores.len(),
+        "thread": cores.iter().enumerate().map(thread).collect::<Map<_, _>>(),
+    });
+    document(run, command, end, own)
+}
+
+/// The processor and the length in µs of the longest turn that is longer than `us`.
+pub fn triggered(case: &CaseResult, us: u64) -> Option<(u64, u64)> {
+    let longest = cores(case).into_iter().max_by_key(|core| core.longest)?;
+    (longest.longest > us).then_some((longest.cpu, longest.longest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn core() -> Core {
+        Core { cpu: 1, turns: vec![(1, 100), (3, 2), (70, 1)], longest: 70, watched: 1.0 }
+    }
+
+    #[test]
+    fn the_last_bucket_has_all_longer_turns_and_the_first_those_below_the_bias() {
+        let format = Format { buckets: 4, ..Format::default() };
+        let of = |bias| {
+            let lengths = bias + 1..=bias + 4;
+            lengths.map(|length| core().bucket(length, &format, bias)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), [100, 0, 2, 1]);
+        assert_eq!(of(2), [102, 0, 0, 1]);
+    }
+
+    #[test]
+    fn the_mean_is_of_the_buckets_lengths() {
+        assert_eq!(core().mean(0), 176.0 / 103.0);
+        assert_eq!(core().mean(1), 276.0 / 103.0);
+    }
+}
