@@ -71,8 +71,8 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         name: "load",
         unit: "",
         default: "none",
-        values: Values::Word(&["none", "udp", "mmap", "messages"]),
-        help: "ordinary processes beside the case: datagrams over the loopback interface, 96 MB mapped and forked, a storm of messages",
+        values: Values::Word(LOADS),
+        help: "ordinary processes beside the case: datagrams over the loopback interface, 96 MB mapped and forked, a storm of messages, arithmetic, cache lines, memory copied, a file written to the disk, timers, processes made",
     },
     Parameter {
         name: "trace",
@@ -82,6 +82,10 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         help: "record the kernel's scheduling (ftrace) for `chronoscope trace`; latency: stop at the first miss of a real-time caller, and keep it only then",
     },
 ];
+
+/// The values of `load`: loads of the port's own.
+pub const LOADS: &[&str] =
+    &["none", "udp", "mmap", "messages", "cpu", "cache", "memory", "disk", "timers", "fork"];
 
 /// The values of `policy` that are words.
 const POLICIES: [&str; 3] = ["fifo", "rr", "other"];

@@ -66,8 +66,9 @@ fn cores(case: &CaseResult) -> Vec<Core> {
         let watched = figure(&of_cpu).or_else(|| figure("watched"));
         let name = format!("{}, turns by length", series.name);
         let turns = case.series.iter().find(|other| *other.name == *name)?;
-        let turns = turns.samples.iter();
-        let turns = turns.map(|(ns, count)| ((ns / 1000.0).round() as u64, *count as u64));
+        // Starts are counted from the first sample, which is of 1 µs.
+        let turns = turns.samples.iter().filter(|(_, count)| *count > 0.0);
+        let turns = turns.map(|(ns, count)| ((ns / 1000.0).round() as u64 + 1, *count as u64));
         let longer = series.histogram.iter().map(|(ns, count)| (above(*ns), *count));
         let longer: Vec<_> = longer.filter(|(length, _)| *length >= LENGTHS).collect();
         let longest = above(series.summary.max.unwrap_or_default());
@@ -99,32 +100,32 @@ pub fn text(case: &CaseResult, format: &Format) -> String {
     let bias = bias(&cores, format);
     let mhz = case.clock.as_ref().map_or(1000, |clock| clock.hertz / 1_000_000);
     let mut text = String::new();
-    let mut row = |label: &str, one: &dyn Fn(&Core) -> String, unit: &str| {
+    let row = |label: &str, one: &dyn Fn(&Core) -> String, unit: &str| {
         let columns: Vec<String> = cores.iter().map(one).collect();
-        let _ = writeln!(text, "{label}:\t {}{unit}", columns.join(" "));
+        format!("{label}:\t {}{unit}\n", columns.join(" "))
     };
-    row("        Core", &|core| core.cpu.to_string(), "");
-    row("Counter Freq", &|_| mhz.to_string(), " (Mhz)");
+    text += &row("        Core", &|core| core.cpu.to_string(), "");
+    text += &row("Counter Freq", &|_| mhz.to_string(), " (Mhz)");
     let last = bias + format.buckets;
     let mut is_omitting = false;
     for length in bias + 1..=last {
         let count = |core: &Core| core.bucket(length, format, bias);
         if format.omits_zeros && cores.iter().all(|core| count(core) == 0) {
             if !is_omitting {
-                row("    ...", &|_| String::new(), "");
+                text += "    ...\n";
             }
             is_omitting = true;
             continue;
         }
         is_omitting = false;
         let unit = if length == last { " (including overflows)" } else { "" };
-        row(&format!("    {length:03} (us)"), &|core| count(core).to_string(), unit);
+        text += &row(&format!("    {length:03} (us)"), &|core| count(core).to_string(), unit);
     }
-    row("     Minimum", &|core| core.shortest().to_string(), " (us)");
-    row("     Average", &|core| format!("{:.3}", core.mean(bias)), " (us)");
-    row("     Maximum", &|core| core.longest.to_string(), " (us)");
-    row("     Max-Min", &|core| (core.longest - core.shortest()).to_string(), " (us)");
-    row("    Duration", &|core| format!("{:.3}", core.watched), " (sec)");
+    text += &row("     Minimum", &|core| core.shortest().to_string(), " (us)");
+    text += &row("     Average", &|core| format!("{:.3}", core.mean(bias)), " (us)");
+    text += &row("     Maximum", &|core| core.longest.to_string(), " (us)");
+    text += &row("     Max-Min", &|core| (core.longest - core.shortest()).to_string(), " (us)");
+    text += &row("    Duration", &|core| format!("{:.3}", core.watched), " (sec)");
     text + "\n"
 }
 

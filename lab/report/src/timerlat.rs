@@ -38,10 +38,16 @@ impl Format {
     }
 }
 
-/// The length of the run, in the form of the tool: days, and hours, minutes and seconds.
-fn duration(threads: &[Thread], format: &Format) -> String {
+/// The length of the run in whole seconds: measured where the run has it, or by its starts.
+fn seconds(case: &CaseResult, threads: &[Thread], format: &Format) -> u64 {
+    let elapsed = case.figures.iter().find(|figure| &*figure.name == "elapsed");
     let most = threads.iter().map(Thread::count).max().unwrap_or_default();
-    let seconds = most.saturating_mul(format.interval) / 1_000_000;
+    let by_starts = most.saturating_mul(format.interval) as f64 / 1e6;
+    elapsed.map_or(by_starts, |figure| figure.value).round() as u64
+}
+
+/// A length in the form of the tool: days, and hours, minutes and seconds.
+fn duration(seconds: u64) -> String {
     let [days, hours, minutes] = [86_400, 3600, 60].map(|length| seconds / length);
     format!("{days:3} {:02}:{:02}:{:02} ", hours % 24, minutes % 60, seconds % 60)
 }
@@ -54,7 +60,7 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
         let unit = if format.in_ns { "nanoseconds" } else { "microseconds" };
         let _ =
             writeln!(text, "# RTLA timerlat histogram\n# Time unit is {unit} ({})", format.unit());
-        let _ = writeln!(text, "# Duration: {}", duration(&threads, format));
+        let _ = writeln!(text, "# Duration: {}", duration(seconds(case, &threads, format)));
         text += if format.has_index { "Index" } else { "" };
         for thread in &threads {
             let _ = write!(text, "   Thr-{:03}", thread.cpu);
@@ -109,7 +115,7 @@ fn buckets(thread: &Thread, format: &Format) -> BTreeMap<u64, u64> {
 pub fn summary(case: &CaseResult, format: &Format) -> String {
     const NONE: &str = "        -         -         -         - |";
     let (threads, unit) = (threads(case, format.in_ns), format.unit());
-    let duration = duration(&threads, format);
+    let duration = duration(seconds(case, &threads, format));
     let mut text = format!("{:37}Timer Latency{:46}\n", "", "");
     let _ = writeln!(
         text,
@@ -152,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_length_is_of_days_and_a_time() {
-        let format = Format { interval: 1_000_000, ..Format::default() };
-        assert_eq!(duration(&[thread(&[(1, 90_061)])], &format), "  1 01:01:01 ");
+        assert_eq!(duration(90_061), "  1 01:01:01 ");
+        assert_eq!(duration(59), "  0 00:00:59 ");
     }
 }

@@ -258,6 +258,10 @@ pub struct Run {
     /// The processors to run on: one, several as 0+2, 0-3 or all, or free.
     #[arg(short = 'a', long, value_name = "CPU", help_heading = HOW)]
     pub affinity: Option<String>,
+    /// A load beside the cases: cpu, cache, memory, disk, udp, timers, fork, mmap or messages, or a
+    /// command of your own, as "stress-ng --cpu 0", which is killed at the end.
+    #[arg(long, value_name = "LOAD|COMMAND", help_heading = HOW)]
+    pub load: Option<String>,
     /// The number of tasks.
     #[arg(short = 't', long = "threads", value_name = "TASKS", value_parser = whole, help_heading = HOW)]
     pub tasks: Option<u64>,

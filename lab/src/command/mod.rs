@@ -2,6 +2,7 @@
 //! selects the command; the modules know nothing of how the command line is parsed.
 
 mod baseline;
+mod beside;
 mod bisect;
 mod cache;
 mod capture;

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use chronoscope_suite::experiments;
 
-use super::{on, places, session::Session};
+use super::{beside, on, places, session::Session};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
@@ -20,7 +20,9 @@ use chronoscope_engine::{
     fleet::Plan, fleet::label, journal::Header, journal::PeerForm, runner, runner::RunOptions,
     runner::context, runner::pairs, study, study::Overrides, study::Peer, study::Study,
 };
-use chronoscope_machine::{Machines, serial, serial::boards, serial::boards::Holding, vm::kernel};
+use chronoscope_machine::{
+    Machines, host, serial, serial::boards, serial::boards::Holding, vm::kernel,
+};
 use chronoscope_report::{self as report, Screen, answer::decision, format::JSON};
 use chronoscope_run::{Context, Shard, Target, names::COMPILED, names::EVERY_BUILD};
 use chronoscope_units::{OneLine, words, words::listed};
@@ -52,7 +54,8 @@ pub fn execute(arguments: &cli::Run) -> Result<u8> {
         }
         prepared => {
             let (prepared, _places) = prepared?;
-            prepared.measure(&machines, arguments, stop)
+            let load = arguments.load.as_deref().filter(|load| !host::LOADS.contains(load));
+            beside::run(load, || prepared.measure(&machines, arguments, stop))
         }
     }
 }
@@ -584,6 +587,7 @@ fn settings(arguments: &cli::Run) -> Result<Settings> {
         ("cpu", arguments.affinity.clone()),
         ("tasks", number(arguments.tasks)),
         ("mlock", arguments.mlock.then(|| "yes".to_owned())),
+        ("load", arguments.load.clone().filter(|load| host::LOADS.contains(&&**load))),
         ("chip", chip.filter(|_| !flashes(arguments))),
         (COMPILED, arguments.builds.then(|| EVERY_BUILD.to_owned())),
     ];

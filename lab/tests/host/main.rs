@@ -9,6 +9,7 @@ mod commands;
 mod cyclictest;
 mod doctor;
 mod interrupts;
+mod loads;
 mod noise;
 mod oslat;
 mod peers;

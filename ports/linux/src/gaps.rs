@@ -4,8 +4,8 @@
 //! Start, end, sample and evidence are as there. Each loop puts its gaps into a ring, which the
 //! director, in the ordinary class, empties ten times a second. So memory does not grow with time,
 //! and a loop makes no system call within a window. All turns are counted by their length in whole
-//! µs, rounded up, as oslat counts them: an auxiliary series with a sample for each length, whose
-//! start is the length and whose value is the number of turns.
+//! µs, rounded up, as oslat counts them: an auxiliary series with a sample for each length, from 1 µs
+//! on, whose start is the length and whose value is the number of turns.
 
 use std::{
     hint::black_box,
@@ -402,7 +402,9 @@ fn report(trial: &mut Trial<'_, Linux>, plan: &Plan, loops: &[Arc<Loop>]) {
             trial.figure(&name, "us", tally.threshold as f64 / plan.us as f64);
         }
         let name = name(format_args!("{}, turns by length", one.name()));
-        let counts = (1..).zip(&tally.turns).filter(|(_, count)| **count > 0);
+        // The first length is always there, since starts are counted from the first sample.
+        let counts = (1..).zip(&tally.turns);
+        let counts = counts.filter(|(length, count)| *length == 1 || **count > 0);
         let counts = counts.map(|(length, count): (u64, _)| {
             ((length * plan.us).cast_signed(), count.cast_signed())
         });

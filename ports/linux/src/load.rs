@@ -6,6 +6,12 @@
 //!   off: long walks through page tables.
 //! - `messages`: two groups of ten senders, each of which writes to all ten receivers of its group
 //!   in turn: many ready tasks for the scheduler, as in hackbench.
+//! - `cpu`: arithmetic in registers: a hot core, and a sibling that shares its units.
+//! - `cache`: 4 MB written line by line: no line of the case stays in the core's caches.
+//! - `memory`: 32 MB copied: the bandwidth of the memory.
+//! - `disk`: megabytes written to a file and waited for: the disk's interrupts and the kernel's writers.
+//! - `timers`: four processes that sleep for 50 µs: interrupts of the timer.
+//! - `fork`: a process made and waited for: page tables copied, processes freed.
 
 use std::{
     io::{Read, Write},
@@ -25,27 +31,44 @@ use rustix::{
     mm::{MapFlags, ProtFlags, mmap_anonymous, munmap},
 };
 
+mod work;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Udp,
     Mmap,
     Messages,
+    Cpu,
+    Cache,
+    Memory,
+    Disk,
+    Timers,
+    Fork,
 }
 
 impl Kind {
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Udp, "udp"), (Self::Mmap, "mmap"), (Self::Messages, "messages")];
+    /// The kinds, each with its name and its unit of work.
+    const ALL: [(Self, &'static str, &'static str); 9] = [
+        (Self::Udp, "udp", "datagrams received"),
+        (Self::Mmap, "mmap", "megabytes touched"),
+        (Self::Messages, "messages", "messages received"),
+        (Self::Cpu, "cpu", "rounds of arithmetic"),
+        (Self::Cache, "cache", "megabytes written"),
+        (Self::Memory, "memory", "megabytes copied"),
+        (Self::Disk, "disk", "megabytes on the disk"),
+        (Self::Timers, "timers", "timers expired"),
+        (Self::Fork, "fork", "processes made"),
+    ];
 
-    fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    /// Finds the kind of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| kind)
     }
 
-    fn unit(self) -> &'static str {
-        match self {
-            Self::Udp => "datagrams received",
-            Self::Mmap => "megabytes touched",
-            Self::Messages => "messages received",
-        }
+    /// The name, and the unit of work.
+    fn words(self) -> (&'static str, &'static str) {
+        let row = Self::ALL.into_iter().find(|(kind, ..)| *kind == self);
+        row.map_or(("", ""), |(_, name, unit)| (name, unit))
     }
 }
 
@@ -63,6 +86,7 @@ const MMAP_BYTES: usize = 96 << 20;
 const PAGE: usize = 4096;
 const GROUPS: usize = 2;
 const MEMBERS: usize = 10;
+const SLEEPERS: usize = 4;
 
 fn failed(error: impl Into<std::io::Error>) -> Refusal {
     Refusal::new(Reason::Failed, "the load could not be started", "pass --set load=none")
@@ -82,6 +106,12 @@ impl Load {
             Kind::Udp => load.udp(),
             Kind::Mmap => load.worker(map_and_unmap),
             Kind::Messages => load.messages(),
+            Kind::Cpu => load.worker(work::arithmetic),
+            Kind::Cache => load.worker(work::cache()),
+            Kind::Memory => load.worker(work::memory()),
+            Kind::Disk => work::disk().and_then(|disk| load.worker(disk)),
+            Kind::Timers => (0..SLEEPERS).try_for_each(|_| load.worker(work::timer)),
+            Kind::Fork => load.worker(work::fork),
         }
         .map_err(failed)?;
         // The first unit takes a few milliseconds.
@@ -97,7 +127,8 @@ impl Load {
 
     /// Reports the number of units completed during the case.
     pub fn report<K: Kernel>(&self, trial: &mut Trial<'_, K>) {
-        let text = name(format_args!("load {}: {}", self.kind.name(), self.kind.unit()));
+        let (kind, unit) = self.kind.words();
+        let text = name(format_args!("load {kind}: {unit}"));
         trial.evidence(&text, self.done() as f64, 1.0, f64::INFINITY);
     }
 

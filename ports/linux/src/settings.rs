@@ -137,8 +137,8 @@ impl Settings {
                 ("trace", "no") => settings.trace = false,
                 ("load", "none") => settings.load = None,
                 ("load", _) => {
-                    let kind = load::Kind::ALL.into_iter().find(|(_, name)| *name == value);
-                    settings.load = Some(kind.ok_or(invalid("there is no such load"))?.0);
+                    let kind = load::Kind::named(value);
+                    settings.load = Some(kind.ok_or(invalid("there is no such load"))?);
                 }
                 ("preemption", _) => {
                     let model = preemption::MODELS.into_iter().find(|model| *model == value);
