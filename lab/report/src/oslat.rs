@@ -1,7 +1,5 @@
 //! A run of `noise` in the words of rt-tests' oslat 2.40: its table and its JSON.
 
-use std::fmt::Write as _;
-
 use chronoscope_run::{CaseResult, Role, Run, SeriesResult};
 use serde_json::{Map, Value, json};
 
