@@ -43,15 +43,19 @@ fn a_histogram_has_the_lines_of_the_tool() {
 fn a_histogram_is_read_as_one_of_the_tool() {
     let folder = Folder::new("timerlat-import");
     let file = folder.path("histogram.txt");
-    fs::write(&file, timerlat(&["hist", "-c", "0-1", "-p", "2000", "-E", "1000000"])).unwrap();
+    let shown = timerlat(&["hist", "-c", "0-1", "-p", "2000", "-E", "1000000"]);
+    fs::write(&file, &shown).unwrap();
     let store = format!("--store={}", folder.path("runs.db"));
     chronoscope(&["import", &file, &store]).exits(0);
     let run = chronoscope(&["report", "last", "--format", "json", &store]).exits(0).json();
     let series = run["cases"][0]["series"].as_array().unwrap();
-    let counts: Vec<_> =
-        series.iter().map(|one| (one["name"].clone(), one["count"].clone())).collect();
-    let expected = [0, 1].map(|cpu| (format!("thread, CPU {cpu}").into(), 500.into()));
-    assert_eq!(counts, expected);
+    let line = shown.lines().find_map(|line| line.strip_prefix("count:")).unwrap();
+    let counts: Vec<u64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    assert!(counts.iter().all(|count| (100..=500).contains(count)), "{shown}");
+    for (cpu, (series, count)) in series.iter().zip(&counts).enumerate() {
+        assert_eq!(series["name"], format!("thread, CPU {cpu}"));
+        assert_eq!(series["count"], *count);
+    }
 }
 
 #[test]
@@ -73,7 +77,8 @@ fn the_parts_of_a_histogram_can_be_left_out() {
     // Twelve buckets, and the row of all above.
     assert_eq!(shown.lines().count(), 13, "{shown}");
     let counts = shown.lines().map(|line| line.trim().parse::<u64>().unwrap());
-    assert_eq!(counts.sum::<u64>(), 1000, "{shown}");
+    // A thread that was late has slept through some starts, which the tool does not count either.
+    assert!((100..=1000).contains(&counts.sum::<u64>()), "{shown}");
 }
 
 #[test]
@@ -87,7 +92,9 @@ fn a_summary_has_the_columns_of_the_tool() {
     );
     for (cpu, line) in lines[3..].iter().enumerate() {
         let columns: Vec<&str> = line.split('|').collect();
-        assert_eq!(columns[0], format!("  {cpu} #1000      "), "{shown}");
+        let count = columns[0].strip_prefix(&format!("  {cpu} #")).unwrap();
+        let starts = count.trim().parse::<u32>().unwrap();
+        assert!(count.len() == 11 && (100..=1000).contains(&starts), "{shown}");
         assert_eq!(columns[1].split_whitespace().collect::<Vec<_>>(), ["-"; 4], "{shown}");
         let numbers = columns[2].split_whitespace().map(|word| word.parse::<u64>().unwrap());
         let [now, least, mean, most] = numbers.collect::<Vec<_>>()[..] else { panic!("{shown}") };
