@@ -86,13 +86,13 @@ impl Asked {
             (None, false) => 1,
         };
         let affinity = match (&arguments.affinity, arguments.smp) {
-            (Some(Some(set)), _) => Some(set.replace(',', "+")),
+            (Some(Some(set)), _) => Some(set.clone()),
             (Some(None), _) | (None, true) => Some("all".to_owned()),
             (None, false) => None,
         };
         let (cpu, is_level) = match affinity {
             None => ("free".to_owned(), false),
-            Some(set) => tool::shared(&set, count)?,
+            Some(set) => shared(&set, count)?,
         };
         let has_histogram = arguments.histogram.or(arguments.histofall).is_some();
         let distance = if has_histogram { 0 } else { arguments.distance };
@@ -156,6 +156,24 @@ impl Asked {
             is_level: self.is_level,
             interval: [arguments.interval, self.distance],
         }
+    }
+}
+
+/// The processors of `count` threads on a set: all on the only one, or each on one of its own.
+///
+/// # Errors
+/// It is no set, or has fewer processors than there are threads.
+fn shared(set: &str, count: u64) -> Result<(String, bool)> {
+    let all = tool::processors("-a", set)?;
+    let own: Vec<String> =
+        all.iter().take(usize::try_from(count)?).map(ToString::to_string).collect();
+    match own.as_slice() {
+        [only] => Ok((only.clone(), false)),
+        own if own.len() as u64 == count => Ok((own.join("+"), true)),
+        own => bail!(
+            "{count} threads on {} processors: each of several processors has one thread here",
+            own.len()
+        ),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{run, single, tool};
 use crate::cli;
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::case::{Case, Settings};
-use chronoscope_machine::{Machines, host};
+use chronoscope_machine::Machines;
 use chronoscope_report::oslat::{self as output, Format};
 use chronoscope_units::printable;
 
@@ -81,9 +81,7 @@ impl Asked {
     fn new(arguments: &cli::Oslat) -> Result<Self> {
         tool::check_priority("-f ", arguments.rtprio.unwrap_or_default())?;
         let list = arguments.cpu_list.as_deref().unwrap_or("all");
-        let cpus = host::processors(&list.replace(',', "+")).with_context(|| {
-            format!("`-c {}`: write processors as 2, 0-3 or 0,2", printable(list))
-        })?;
+        let cpus = tool::processors("-c", list)?;
         let workload = match arguments.workload.as_str() {
             "no" => None,
             "memmove" => Some(arguments.workload_mem),

@@ -10,7 +10,7 @@ use super::{
 use crate::{cli, cli::Mode};
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::case::{Case, Settings};
-use chronoscope_machine::{Machines, host};
+use chronoscope_machine::Machines;
 use chronoscope_report::timerlat::{self as output, Format};
 use chronoscope_units::printable;
 
@@ -65,8 +65,7 @@ fn limit(arguments: &cli::Timerlat) -> Option<u64> {
 /// The processors, the length or the class have a wrong value.
 fn case(machines: &Machines, arguments: &cli::Timerlat) -> Result<Case> {
     let list = arguments.cpus.as_deref().unwrap_or("all");
-    let cpus = host::processors(&list.replace(',', "+"))
-        .with_context(|| format!("`-c {}`: write processors as 2, 0-3 or 0,2", printable(list)))?;
+    let cpus = tool::processors("-c", list)?;
     let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     let mut settings = Settings::new();
     let mut set = |name: &str, value: String| settings.insert(name.to_owned(), vec![value]);

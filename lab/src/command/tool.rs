@@ -87,23 +87,13 @@ pub(super) fn check_priority(flag: &str, priority: u64) -> Result<()> {
     Ok(())
 }
 
-/// The processors of `count` threads on a set: all on the only one, or each on one of its own.
+/// The processors of a list, as 0,2-3 or all.
 ///
 /// # Errors
-/// It is no set, or has fewer processors than there are threads.
-pub(super) fn shared(set: &str, count: u64) -> Result<(String, bool)> {
-    let all = host::processors(set)
-        .with_context(|| format!("`-a {}`: write processors as 2, 0-3 or 0,2", printable(set)))?;
-    let own: Vec<String> =
-        all.iter().take(usize::try_from(count)?).map(ToString::to_string).collect();
-    match own.as_slice() {
-        [only] => Ok((only.clone(), false)),
-        own if own.len() as u64 == count => Ok((own.join("+"), true)),
-        own => bail!(
-            "{count} threads on {} processors: each of several processors has one thread here",
-            own.len()
-        ),
-    }
+/// The text has another form.
+pub(super) fn processors(flag: &str, list: &str) -> Result<Vec<usize>> {
+    host::processors(&list.replace(',', "+"))
+        .with_context(|| format!("`{flag} {}`: write processors as 2, 0-3 or 0,2", printable(list)))
 }
 
 /// Holds processors out of sleep states that take longer to leave, while the file is open.
