@@ -257,7 +257,8 @@ async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     trial.wait(plan.ready, loops.len()).await;
     Processors::leave();
     let first = kernel.now();
-    let mut series: Vec<Opened> = loops.iter().map(|one| one.open(trial, first)).collect();
+    let open = |one: &Arc<Loop>| trial.open(Series::measured(&one.name()));
+    let mut series: Vec<Opened> = loops.iter().map(open).collect();
     plan.start.store(first, Relaxed);
     mark_live(true);
     loops.iter().for_each(|_| kernel.give(plan.gate));
@@ -266,7 +267,7 @@ async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
         // Read before the rings, so that nothing is put in after the last look at them.
         let have_ended = loops.iter().all(|one| one.has_ended.load(Acquire));
         for (one, series) in loops.iter().zip(&mut series) {
-            trial.more(series, one.ring.take(first));
+            one.drain(trial, series, first);
         }
         if have_ended {
             break;
@@ -290,10 +291,14 @@ impl Loop {
         }
     }
 
-    /// Announces the series of the loop's gaps.
-    fn open(&self, trial: &mut Trial<'_, Linux>, first: u64) -> Opened {
-        trial.kernel.series_starts(&self.name(), first);
-        trial.open(Series::measured(&self.name()))
+    /// Sends the gaps that the loop has put into its ring; the beginning of all loops is `first`.
+    fn drain(&self, trial: &mut Trial<'_, Linux>, series: &mut Opened, first: u64) {
+        let is_first = self.ring.taken.load(Relaxed) == 0;
+        let gaps = self.ring.take(first);
+        if let (true, Some((since, _))) = (is_first, gaps.first()) {
+            trial.kernel.series_starts(&self.name(), first.wrapping_add_signed(*since));
+        }
+        trial.more(series, gaps);
     }
 }
 

@@ -27,7 +27,7 @@ use chronoscope_suite::{
         timing::{DueAlready, Spinner, descending},
     },
     kernel::switches_since,
-    trial::{Opened, name},
+    trial::{Name, Opened, name},
     wire::Series,
 };
 
@@ -100,6 +100,16 @@ struct Member {
     /// The time of the last wake-up.
     last: AtomicU64,
     has_ended: AtomicBool,
+}
+
+impl Member {
+    /// The name of the task's series, which is at this place of all.
+    fn name(&self, place: usize) -> Name {
+        match self.cpu {
+            Some(cpu) => name(format_args!("cpu {cpu}")),
+            None => name(format_args!("task {}", place + 1)),
+        }
+    }
 }
 
 /// A wake-up: how late it answered its first due time, and how many due times it answered.
@@ -289,10 +299,14 @@ async fn run<T: Tasks<Kernel = Linux>>(trial: &mut Trial<'_, Linux>) -> Result<(
     Processors::leave();
     let mut together =
         (count > 1 && all.tasks[0].cpu.is_some()).then(|| trial.open(measured("all processors")));
-    let mut drains: Vec<Drain> = all.tasks.iter().map(|task| drain(trial, all, task)).collect();
+    let tasks = all.tasks.iter().enumerate();
+    let mut drains: Vec<Drain> = tasks.map(|(place, task)| drain(trial, place, task)).collect();
     mark_live(true);
     let first = kernel.now() + trial.ticks(LEAD_US);
     all.first.store(first, Relaxed);
+    for (place, task) in all.tasks.iter().enumerate() {
+        kernel.series_starts(&task.name(place), first);
+    }
     all.tasks.iter().for_each(|task| kernel.give(&task.gate));
     loop {
         thread::sleep(LOOK);
@@ -328,13 +342,9 @@ fn measured(name: &str) -> Series<'_> {
     Series::measured(name)
 }
 
-/// Announces the series of a task.
-fn drain(trial: &mut Trial<'_, Linux>, all: &Period, member: &'static Member) -> Drain {
-    let place = all.tasks.iter().position(|task| std::ptr::eq(task, member)).unwrap_or(0);
-    let task_name = match member.cpu {
-        Some(cpu) => name(format_args!("cpu {cpu}")),
-        None => name(format_args!("task {}", place + 1)),
-    };
+/// Announces the series of the task at this place.
+fn drain(trial: &mut Trial<'_, Linux>, place: usize, member: &'static Member) -> Drain {
+    let task_name = member.name(place);
     let every = trial.open(measured(&task_name));
     let woken = trial.kernel.settings.soak_s.is_none().then(|| {
         let woken = name(format_args!("{task_name}, as cyclictest counts"));

@@ -110,14 +110,15 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The record; `None` unless it was kept and the case ran on one processor.
+    /// The record; `None` unless it was kept, and the case or the series is of one processor.
     pub fn new(
         case: &'a CaseResult,
         series: &SeriesResult,
         repetition: &RepetitionSamples,
     ) -> Option<Self> {
         let text = case.attachments.get("trace")?;
-        let cpu = case.parameters.get("cpu")?.parse().ok()?;
+        let of_series = series.name.strip_prefix("cpu ");
+        let cpu = of_series.or(case.parameters.get("cpu").map(|cpu| &**cpu))?.parse().ok()?;
         let records: Vec<&str> = text.split("# tracer:").skip(1).collect();
         // Each repetition has a record, unless the records were too long to be kept.
         let text = *records.get(repetition.index).filter(|_| records.len() == case.repetitions)?;
@@ -461,6 +462,16 @@ pub mod tests {
                      5.000220000 duration 14000 ns";
         let record = format!("{before}{noise}{after}");
         assert_eq!(sentence_on(&case(&record)), sentence_on(&case(RECORD)));
+    }
+
+    /// Of several processors, each series is of its own.
+    #[test]
+    fn a_series_of_a_processor_has_its_record() {
+        let mut several = case(&RECORD.replace("# wakeup starts", "# cpu 1 starts"));
+        several.parameters.insert("cpu".into(), "0+1".into());
+        assert_eq!(sentence_on(&several), None);
+        several.series[0].name = "cpu 1".into();
+        assert_eq!(sentence_on(&several), sentence_on(&case(RECORD)));
     }
 
     #[test]
