@@ -15,10 +15,17 @@
  * CHRONO_MARK_OFF removes all marks, and evaluates no id or number. CHRONO_MARK_NOP makes each mark a
  * nop on a microcontroller too, with an address of its own: for a mark that stands alone in a branch.
  *
+ * CHRONO_MARK_BOARD: for a board that nobody observes, each mark writes a record, which the program sends:
+ * chronoscope_board.h beside this file.
+ *
  * C99 and C++, GCC and Clang; Arm, AArch64, RISC-V, x86-64. Elsewhere a mark is nothing.
  */
 #ifndef CHRONOSCOPE_MARK_H
 #define CHRONOSCOPE_MARK_H
+
+#if defined(CHRONO_MARK_BOARD) && defined(CHRONO_MARK_OFF)
+#include "chronoscope_board.h"
+#endif
 
 #if !defined(CHRONO_MARK_OFF) && defined(__GNUC__) &&                                              \
     (defined(__arm__) || defined(__aarch64__) || defined(__riscv) || defined(__x86_64__))
@@ -31,10 +38,10 @@
 
 #if defined(__LP64__)
 #define CHRONO_MARK_WORD_ ".8byte"
-#define CHRONO_MARK_ARGUMENT_ "8@%0"
+#define CHRONO_MARK_SIZE_ "8"
 #else
 #define CHRONO_MARK_WORD_ ".4byte"
-#define CHRONO_MARK_ARGUMENT_ "4@%0"
+#define CHRONO_MARK_SIZE_ "4"
 #endif
 
 /* The note has the form of SystemTap's sdt.h: three lengths, the owner, the addresses of the mark, of
@@ -53,14 +60,18 @@
     "994: .balign 4\n"                                                                             \
     ".popsection\n"
 
+#ifdef CHRONO_MARK_BOARD
+#include "chronoscope_board.h"
+#else
 #define CHRONO_MARK_(name) __asm__ __volatile__(CHRONO_MARK_NOTE_(name, "") : : : "memory")
 #define CHRONO_MARK_UNORDERED_(name) __asm__ __volatile__(CHRONO_MARK_NOTE_(name, "") : :)
 #define CHRONO_MARK_WITH_(name, value)                                                             \
-    __asm__ __volatile__(CHRONO_MARK_NOTE_(name, CHRONO_MARK_ARGUMENT_)                            \
+    __asm__ __volatile__(CHRONO_MARK_NOTE_(name, CHRONO_MARK_SIZE_ "@%0")                          \
                          : : "r"((unsigned long)(value)) : "memory")
 #define CHRONO_MARK_WITH_UNORDERED_(name, value)                                                   \
-    __asm__ __volatile__(CHRONO_MARK_NOTE_(name, CHRONO_MARK_ARGUMENT_)                            \
+    __asm__ __volatile__(CHRONO_MARK_NOTE_(name, CHRONO_MARK_SIZE_ "@%0")                          \
                          : : "r"((unsigned long)(value)))
+#endif
 
 #else
 

@@ -15,6 +15,8 @@ Examples:
                                            of a program without marks
   chronoscope watch app.elf --chip stm32f405
                                            of firmware, in an emulator
+  chronoscope watch app.elf --stream /dev/ttyUSB0
+                                           of a board, which sends its marks
 
 Marks are of the crate chronoscope-mark, or of chronoscope_mark.h. In a process
 they are watched by uprobes, which need root. Exit status: that of a run; 130 if
@@ -25,6 +27,10 @@ pub struct Watch {
     /// Firmware with marks, which an emulator runs: an ELF file.
     #[arg(value_name = "IMAGE", conflicts_with_all = ["pid", "command"])]
     pub image: Option<PathBuf>,
+    /// The board that runs the image sends its marks here: /dev/ttyUSB0:921600, tcp://HOST:PORT or
+    /// a file.
+    #[arg(long, value_name = "LINE", requires = "image", conflicts_with_all = ["machine", "chip", "instructions"])]
+    pub stream: Option<String>,
     /// The image's machine by QEMU's name: virt (RISC-V), netduinoplus2 or netduino2 (Cortex-M).
     #[arg(long, requires = "image")]
     pub machine: Option<String>,
@@ -51,7 +57,7 @@ pub struct Watch {
     #[arg(long, value_name = "[u(ret)probe:FILE:]FUNCTION", requires = "from")]
     pub to: Option<String>,
     /// End after this time: a number and s, m, h or d.
-    #[arg(short = 'D', value_name = "TIME", conflicts_with = "image")]
+    #[arg(short = 'D', value_name = "TIME")]
     pub duration: Option<String>,
     /// A limit, as 'control <= 500us' or 'control p99 <= 200us'. Can be repeated.
     #[arg(long, value_name = "LIMIT")]

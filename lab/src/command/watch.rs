@@ -1,7 +1,7 @@
 //! `chronoscope watch`: measures a program of the user's between its own marks or its functions, and
 //! stores and shows the figures as a run.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use anyhow::{Result, bail};
 
@@ -12,7 +12,10 @@ use chronoscope_machine::{
     Machines,
     marks::Kind,
     observe::{self, Observed},
-    watch::{self, Watched},
+    watch::{
+        self, Watched,
+        board::{self, Board},
+    },
 };
 use chronoscope_run::Limit;
 use chronoscope_units::{printable, words};
@@ -23,6 +26,10 @@ pub fn execute(arguments: &cli::Watch) -> Result<u8> {
             "between places of an image: chronoscope observe IMAGE --from …; --from here names a \
              function of a process"
         ),
+        Some(image) if arguments.stream.is_some() => board(arguments, image),
+        Some(_) if arguments.duration.is_some() => {
+            bail!("an emulator ends after a number of instructions: --instructions, in place of -D")
+        }
         Some(_) => image(arguments),
         None => program(arguments),
     }
@@ -35,8 +42,8 @@ fn image(arguments: &cli::Watch) -> Result<u8> {
     let chip = arguments.chip.as_ref().map(|chip| run::chip(chip, arguments.clock.as_deref()));
     if arguments.machine.is_none() && chip.is_none() {
         bail!(
-            "{} is an image: name its machine or its chip, as --chip stm32f405; a program of this \
-             computer stands behind --",
+            "{} is an image: name its machine or its chip, as --chip stm32f405, or the line of a board \
+             that sends its marks, as --stream /dev/ttyUSB0; a program of this computer stands behind --",
             printable(&image.display().to_string())
         );
     }
@@ -54,6 +61,32 @@ fn image(arguments: &cli::Watch) -> Result<u8> {
     single::measure(&case, Box::new(observed), &arguments.output, &arguments.keep)
 }
 
+/// Watches a board that sends its marks.
+fn board(arguments: &cli::Watch, image: &Path) -> Result<u8> {
+    let question = board::Question {
+        image,
+        stream: arguments.stream.as_deref().unwrap_or_default(),
+        duration: duration(arguments)?,
+    };
+    let board = Board::new(&question)?;
+    let limits = limits(&arguments.limit, &board.marks(), true)?;
+    let board = board.with_bounds(bounds(&limits));
+    let case = Case::watch(board.target(), board.settings(), limits);
+    single::measure(&case, Box::new(board), &arguments.output, &arguments.keep)
+}
+
+/// The time after which the watch ends.
+fn duration(arguments: &cli::Watch) -> Result<Option<Duration>> {
+    arguments.duration.as_deref().map(|text| run::duration("-D", text)).transpose()
+}
+
+/// The longest lengths that the limits allow, by the name of the series.
+fn bounds(limits: &[Limit]) -> BTreeMap<String, f64> {
+    let longest = limits.iter().filter(|limit| &*limit.statistic == "max");
+    let bound = |limit: &Limit| Some((limit.series.as_ref()?.to_string(), limit.at_most?.0));
+    longest.filter_map(bound).collect()
+}
+
 /// Watches a program on this computer.
 fn program(arguments: &cli::Watch) -> Result<u8> {
     let question = watch::Question {
@@ -62,17 +95,11 @@ fn program(arguments: &cli::Watch) -> Result<u8> {
         marks: arguments.marks.as_deref(),
         from: arguments.from.as_deref(),
         to: arguments.to.as_deref(),
-        duration: arguments
-            .duration
-            .as_deref()
-            .map(|text| run::duration("-D", text))
-            .transpose()?,
+        duration: duration(arguments)?,
     };
     let watched = Watched::new(&question)?;
     let limits = limits(&arguments.limit, &watched.marks(), true)?;
-    let longest = limits.iter().filter(|limit| &*limit.statistic == "max");
-    let bound = |limit: &Limit| Some((limit.series.as_ref()?.to_string(), limit.at_most?.0));
-    let watched = watched.with_bounds(longest.filter_map(bound).collect());
+    let watched = watched.with_bounds(bounds(&limits));
     let case = Case::watch(watched.target(), watched.settings(), limits);
     watched.check()?;
     single::measure(&case, Box::new(watched), &arguments.output, &arguments.keep)

@@ -1,13 +1,16 @@
 //! The marks in a program's file: notes of the crate `chronoscope-mark`, in the form of USDT probes
 //! with the provider `chronoscope` (SystemTap's `sdt.h`).
 
+mod intake;
 mod pairing;
+mod stream;
 mod view;
 
 use anyhow::{Context as _, Result, bail};
 use object::{Architecture, File, Object, ObjectSection, SectionKind};
 
 pub use self::{
+    intake::{Counts, Intake, is_control},
     pairing::{Pairing, Series, remarks},
     view::View,
 };

@@ -123,6 +123,14 @@ impl Pairing {
         Some(())
     }
 
+    /// Hits are missing from here on: what is open has no end that is known.
+    pub fn break_off(&mut self) {
+        for (place, _, _) in self.open.drain().map(|(key, _)| key) {
+            self.series[place].unfinished += 1;
+        }
+        self.last.clear();
+    }
+
     /// The processor may have slept since the last hit.
     pub fn sleep(&mut self) {
         self.sleeps += 1;

@@ -14,8 +14,10 @@ const BAR: usize = 40;
 pub struct View {
     /// The longest length that is allowed, by the name of the series, in ns.
     bounds: BTreeMap<String, f64>,
+    /// The nanoseconds of a tick; 0 for one.
+    tick: f64,
     ladder: Option<Ladder>,
-    longest: u64,
+    longest: f64,
     over: u64,
     counted: usize,
 }
@@ -24,6 +26,11 @@ impl View {
     /// A view with the longest lengths that are allowed, by the name of the series, in ns.
     pub fn new(bounds: BTreeMap<String, f64>) -> Self {
         Self { bounds, ..Self::default() }
+    }
+
+    /// Sets the length of a tick of all lengths, in ns; 1 if it is never set.
+    pub fn set_tick(&mut self, nanoseconds: f64) {
+        self.tick = nanoseconds;
     }
 
     /// Counts the intervals that are new, of the first series with a bound, or else of the first of times,
@@ -38,10 +45,11 @@ impl View {
         let unit = if series.is_time() { "ns" } else { "" };
         let bound = self.bounds.get(&series.name).copied();
         let ladder = self.ladder.get_or_insert_with(|| Ladder::new(bound));
+        let tick = if series.is_time() && self.tick > 0.0 { self.tick } else { 1.0 };
         for interval in &series.intervals[self.counted..] {
-            let length = interval.length as f64;
+            let length = interval.length as f64 * tick;
             ladder.add(length, 1);
-            self.longest = self.longest.max(interval.length);
+            self.longest = self.longest.max(length);
             self.over += u64::from(bound.is_some_and(|bound| length > bound));
         }
         self.counted = series.intervals.len();
@@ -50,7 +58,7 @@ impl View {
         });
         let first = match self.counted {
             0 => format!("{}: no round so far", series.name),
-            _ => format!("{}: worst so far {}{over}", series.name, show(self.longest as f64, unit)),
+            _ => format!("{}: worst so far {}{over}", series.name, show(self.longest, unit)),
         };
         let rungs = ladder.rungs();
         let most = rungs.iter().map(|rung| rung.count).max().unwrap_or(1);

@@ -10,7 +10,7 @@ pub mod boards;
 mod flash;
 mod frames;
 pub mod labgrid;
-mod line;
+pub(crate) mod line;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -45,7 +45,8 @@ pub const PREFIX: &str = "serial:";
 /// The kernel's name that accepts any kernel on the board.
 pub const ANY: &str = "board";
 
-const BAUD: u32 = 115_200;
+/// The rate of a line that is named without one.
+pub(crate) const BAUD: u32 = 115_200;
 
 /// The accepted baud rates.
 const BAUDS: std::ops::RangeInclusive<u32> = 300..=50_000_000;
@@ -118,15 +119,15 @@ impl Family for Lines {
     }
 }
 
-/// Parses the rest of a target after [`PREFIX`].
+/// Parses `DEVICE` or `DEVICE:BAUD`.
 ///
 /// # Errors
-/// If it is not an absolute path of a device, or the rate is out of range.
-fn board(kernel: &str, place: &str) -> Result<Serial> {
+/// If the rate is out of range.
+pub(crate) fn device_and_rate(place: &str) -> Result<(&str, u32)> {
     // A device's name may contain colons, as in /dev/serial/by-path; the part after its last colon
     // is then not alphanumeric.
     let word = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric());
-    let (device, baud) = match place.rsplit_once(':') {
+    Ok(match place.rsplit_once(':') {
         Some((device, rate)) if word(rate) => match rate.parse() {
             Ok(baud) if BAUDS.contains(&baud) => (device, baud),
             _ => bail!(
@@ -136,7 +137,15 @@ fn board(kernel: &str, place: &str) -> Result<Serial> {
             ),
         },
         _ => (place, BAUD),
-    };
+    })
+}
+
+/// Parses the rest of a target after [`PREFIX`].
+///
+/// # Errors
+/// If it is not an absolute path of a device, or the rate is out of range.
+fn board(kernel: &str, place: &str) -> Result<Serial> {
+    let (device, baud) = device_and_rate(place)?;
     if !device.starts_with('/') {
         bail!("`{device}` is no serial line: write its device, as {kernel}@serial:/dev/ttyUSB0");
     }

@@ -1,6 +1,7 @@
 //! Watches a program on this computer: the intervals between its marks, or between functions that are
 //! named, by uprobes. The program is not rebuilt for named functions, and costs a `nop` for a mark.
 
+pub mod board;
 mod probes;
 
 use std::{

@@ -1,0 +1,297 @@
+//! Takes in a board's stream of marks: their hits in the order of time, and everything that was lost.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, bail};
+
+use super::{
+    Kind, Mark, Pairing,
+    stream::{Counter, Extended, Frame, Frames, VERSION},
+};
+
+/// The name of the marks that the program sets at its start with nothing between: their cost.
+pub const CONTROL: &str = "mark_to_mark";
+
+/// A board's stream so far.
+pub struct Intake {
+    frames: Frames,
+    /// The marks by the low words of their addresses.
+    marks: HashMap<u32, (usize, bool)>,
+    pairing: Pairing,
+    counts: Counts,
+    clock: Option<Time>,
+}
+
+/// The numbers of everything in a stream that is no interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The records of marks, without the lost ones.
+    pub records: u64,
+    /// The records that were overwritten on the board, or damaged on the way.
+    pub lost: u64,
+    /// The records of addresses where the image has no mark.
+    pub unknown: u64,
+    /// The pauses in which the clock may have begun anew, more often than can be known.
+    pub pauses: u64,
+    /// The starts of the board after the first.
+    pub restarts: u64,
+    /// The bytes that are part of no frame.
+    pub garbage: u64,
+}
+
+/// The board's clock, from the first head on.
+struct Time {
+    counter: Counter,
+    extended: Extended,
+    /// The number of records before the next one.
+    position: u32,
+    /// The time of the last record and of the last head.
+    record: u64,
+    head: u64,
+    /// The time of the first record.
+    first: Option<u64>,
+}
+
+impl Intake {
+    /// Takes in the records of these marks.
+    pub fn new(marks: &[Mark]) -> Self {
+        let place = |(number, mark): (usize, &Mark)| {
+            (mark.address as u32, (number, mark.argument.is_some()))
+        };
+        Self {
+            frames: Frames::default(),
+            marks: marks.iter().enumerate().map(place).collect(),
+            pairing: Pairing::new(marks),
+            counts: Counts::default(),
+            clock: None,
+        }
+    }
+
+    /// Takes in more bytes.
+    ///
+    /// # Errors
+    /// The stream is of another version, or of a clock that does not tick.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut frames = std::mem::take(&mut self.frames);
+        let mut outcome = Ok(());
+        frames.feed(bytes, &mut |frame| {
+            if outcome.is_ok() {
+                outcome = self.take(frame);
+            }
+        });
+        self.counts.garbage = frames.garbage;
+        self.frames = frames;
+        outcome
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<()> {
+        match frame {
+            Frame::Head { version, .. } if version != VERSION => bail!(
+                "the stream is of version {version}, and this program reads {VERSION}: build the image \
+                 with the marks of this version"
+            ),
+            Frame::Head { counter, .. } if counter.hertz == 0 || counter.top < 255 => bail!(
+                "the board's clock has {} Hz and ends at {}: give chrono_start_… its rate and its \
+                 largest value",
+                counter.hertz,
+                counter.top
+            ),
+            Frame::Head { counter, position, clock, .. } => self.head(counter, position, clock),
+            Frame::Record { position, place, clock, argument } => {
+                self.record(position, place, clock, argument);
+            }
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, counter: Counter, position: u32, clock: u32) {
+        let is_first = self.clock.is_none();
+        if let Some(time) = self.clock.as_mut().filter(|time| time.counter == counter) {
+            let ahead = position.wrapping_sub(time.position);
+            if ahead.cast_signed() >= 0 {
+                let was = time.head;
+                let now = time.extended.at(clock);
+                match now {
+                    Some(now) if now >= was => time.head = now,
+                    Some(_) => {
+                        time.head = time.extended.jump(clock).unwrap_or(was);
+                        time.record = time.head;
+                        self.counts.pauses += 1;
+                        self.pairing.break_off();
+                    }
+                    None => {}
+                }
+                self.skip(position);
+                return;
+            }
+        }
+        // The first head, or one of a program that has begun anew.
+        let mut extended = Extended::new(counter, clock);
+        let now = extended.at(clock).unwrap_or_default();
+        let before = self.clock.as_ref().and_then(|time| Some(time.record - time.first?));
+        let first = before.map(|before| now.saturating_sub(before));
+        self.clock = Some(Time { counter, extended, position, record: 0, head: now, first });
+        if !is_first {
+            self.counts.restarts += 1;
+            self.pairing.break_off();
+        }
+    }
+
+    /// Counts the records up to a position as lost.
+    fn skip(&mut self, position: u32) {
+        let Some(time) = &mut self.clock else { return };
+        let lost = position.wrapping_sub(time.position);
+        time.position = position;
+        if lost > 0 {
+            self.counts.lost += u64::from(lost);
+            self.pairing.break_off();
+        }
+    }
+
+    fn record(&mut self, position: u32, place: u32, clock: u32, argument: u32) {
+        // Without a head before it, the record's time is unknown: the watch begins later.
+        let Some(time) = &self.clock else { return };
+        if position.wrapping_sub(time.position).cast_signed() < 0 {
+            // A program that begins anew sends a head first; this one was lost.
+            return;
+        }
+        self.skip(position);
+        let Some(time) = &mut self.clock else { return };
+        time.position = position.wrapping_add(1);
+        self.counts.records += 1;
+        let now = match time.extended.at(clock) {
+            Some(now) if now >= time.record => now,
+            Some(_) => {
+                self.counts.pauses += 1;
+                self.pairing.break_off();
+                time.extended.jump(clock).unwrap_or(time.record)
+            }
+            None => {
+                self.counts.lost += 1;
+                self.pairing.break_off();
+                return;
+            }
+        };
+        time.record = now;
+        let first = *time.first.get_or_insert(now);
+        match self.marks.get(&place) {
+            Some(&(mark, has_argument)) => {
+                let argument = has_argument.then_some(u64::from(argument));
+                // All numbers are of marks.
+                let _ = self.pairing.hit(mark, 0, now.saturating_sub(first), argument);
+            }
+            None => self.counts.unknown += 1,
+        }
+    }
+
+    /// The numbers so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The board's clock; `None` before the first head.
+    pub fn counter(&self) -> Option<Counter> {
+        self.clock.as_ref().map(|time| time.counter)
+    }
+
+    /// The intervals so far, in ticks.
+    pub fn pairing(&self) -> &Pairing {
+        &self.pairing
+    }
+
+    /// The intervals, in ticks.
+    pub fn finish(self) -> Vec<super::Series> {
+        self.pairing.finish()
+    }
+}
+
+/// Returns whether a series is the marks' own cost.
+pub fn is_control(series: &super::Series) -> bool {
+    series.name == CONTROL && series.kind == Kind::Begin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::stream::encode, *};
+
+    const TOP: u32 = 999_999;
+
+    fn head(position: u32, clock: u32) -> Vec<u8> {
+        encode(b'H', &[1, 1_000_000, TOP, position, clock])
+    }
+
+    fn record(position: u32, place: u32, clock: u32) -> Vec<u8> {
+        encode(b'M', &[position, place, clock, 0])
+    }
+
+    /// The lengths of the intervals `loop`, and the numbers, of a stream.
+    fn read(stream: &[Vec<u8>]) -> (Vec<u64>, Counts) {
+        let mark = |kind, address| Mark { name: "loop".to_owned(), kind, address, argument: None };
+        let mut intake = Intake::new(&[mark(Kind::Begin, 16), mark(Kind::End, 32)]);
+        intake.feed(&stream.concat()).unwrap();
+        let counts = intake.counts();
+        let series = intake.finish().remove(0);
+        (series.intervals.iter().map(|interval| interval.length).collect(), counts)
+    }
+
+    #[test]
+    fn intervals_over_the_clock_s_end_and_the_head_s_place() {
+        // The head is later than the first two records, which waited.
+        let stream = [
+            head(5, 100),
+            record(5, 16, 999_990),
+            record(6, 32, 20),
+            record(7, 16, 30),
+            record(8, 32, 130),
+        ];
+        let (lengths, counts) = read(&stream);
+        assert_eq!(lengths, [30, 100]);
+        assert_eq!(counts, Counts { records: 4, ..Counts::default() });
+    }
+
+    #[test]
+    fn lost_marks_make_no_interval_of_two() {
+        let stream =
+            [head(0, 0), record(0, 16, 10), record(3, 32, 40), record(4, 16, 50), record(5, 32, 70)];
+        let (lengths, counts) = read(&stream);
+        assert_eq!((lengths, counts.lost, counts.records), (vec![20], 2, 4));
+        // Some before the first head are not of the watch.
+        let late = [record(0, 16, 10), head(1, 20), record(1, 16, 30), record(2, 32, 35)];
+        assert_eq!(read(&late), (vec![5], Counts { records: 2, ..Counts::default() }));
+    }
+
+    #[test]
+    fn a_pause_of_more_than_half_a_period_is_counted() {
+        let stream = [
+            head(0, 0),
+            record(0, 16, 10),
+            head(1, 700_000),
+            record(1, 32, 700_010),
+            record(2, 16, 700_020),
+            record(3, 32, 700_030),
+        ];
+        let (lengths, counts) = read(&stream);
+        assert_eq!((lengths, counts.pauses), (vec![10], 1));
+    }
+
+    #[test]
+    fn a_board_that_begins_anew_and_marks_of_another_image_are_counted() {
+        let stream = [
+            head(0, 0),
+            record(0, 16, 10),
+            record(1, 64, 20),
+            head(0, 5),
+            record(0, 16, 10),
+            record(1, 32, 17),
+        ];
+        let (lengths, counts) = read(&stream);
+        assert_eq!((lengths, counts.restarts, counts.unknown), (vec![7], 1, 1));
+    }
+
+    #[test]
+    fn a_stream_of_another_version_is_refused() {
+        let refusal = |head: Vec<u8>| Intake::new(&[]).feed(&head).unwrap_err().to_string();
+        assert!(refusal(encode(b'H', &[2, 1, TOP, 0, 0])).contains("of version 2"));
+        assert!(refusal(encode(b'H', &[1, 0, TOP, 0, 0])).contains("has 0 Hz"));
+    }
+}

@@ -1,0 +1,259 @@
+/* The board form of the marks: each mark reads a clock and writes one record to a ring in memory, which
+ * the program sends when it is idle. For a firmware on a board, or on any machine that nobody observes.
+ *
+ *   Every file:      -DCHRONO_MARK_BOARD        each mark is 13 instructions on a Cortex-M, 14 with an id
+ *   One file:        #define CHRONO_MARK_IMPLEMENTATION
+ *                    #include <chronoscope_mark.h>
+ *
+ *   chrono_start_dwt(84000000)                  Cortex-M: the cycle counter; 0 if the core has none
+ *   chrono_start_counter(&TIM2->CNT, 84000000, 0xffffffff, 0)
+ *                                               Cortex-M: any counter in memory: its rate in Hz, its
+ *                                               largest value, and whether it counts down
+ *   chrono_start_mcycle(16000000)               RISC-V in machine mode: mcycle
+ *   chrono_drain(put)                           sends the records so far, byte by byte: from the idle
+ *                                               hook or the main loop, and from there alone
+ *
+ * The ring has CHRONO_MARK_SLOTS records of 16 bytes, a power of two of at most 1024; 256 if nothing is
+ * defined. Records that are overwritten before they are sent are lost, and the stream says how many.
+ *
+ * A mark masks interrupts while it writes (9 instructions), so it may stand in handlers, but not in a
+ * handler of NMI or HardFault, and not in unprivileged code. One processor. Marks before chrono_start_…
+ * count for nothing; on a Cortex-M such a mark reads address 0. The compiler moves no access to memory
+ * across any mark, UNORDERED or not.
+ *
+ * chrono_drain must be called at least once in half a period of the clock: of 32 bits at 84 MHz, 25 s.
+ */
+#ifndef CHRONOSCOPE_BOARD_H
+#define CHRONOSCOPE_BOARD_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef CHRONO_MARK_OFF
+
+static inline int chrono_start_dwt(uint32_t hertz) { return (void)hertz, 1; }
+static inline void chrono_start_counter(volatile const void *counter, uint32_t hertz, uint32_t top,
+                                        int is_down) {
+    (void)counter, (void)hertz, (void)top, (void)is_down;
+}
+static inline void chrono_start_mcycle(uint32_t hertz) { (void)hertz; }
+static inline void chrono_drain(void (*put)(uint8_t)) { (void)put; }
+
+#else
+
+#ifndef CHRONO_MARK_SLOTS
+#define CHRONO_MARK_SLOTS 256
+#endif
+#if CHRONO_MARK_SLOTS < 2 || CHRONO_MARK_SLOTS > 1024 || (CHRONO_MARK_SLOTS & (CHRONO_MARK_SLOTS - 1))
+#error "CHRONO_MARK_SLOTS is a power of two from 2 to 1024"
+#endif
+
+/* The instructions know the places of these fields. */
+struct chrono_ring_ {
+    volatile uint32_t head;  /* the number of records so far */
+    volatile uint32_t clock; /* the address of the counter */
+    uint32_t unused[2];
+    volatile uint32_t slots[CHRONO_MARK_SLOTS][4]; /* place, clock, argument, nothing */
+};
+extern struct chrono_ring_ chrono_ring;
+
+#if defined(__ARM_ARCH) && __ARM_ARCH >= 7 && defined(__thumb2__) && __ARM_ARCH_PROFILE == 'M'
+/* The place is the program counter four bytes behind the mark. */
+#define CHRONO_BOARD_BEHIND_ 4
+#define CHRONO_BOARD_CODE_(store)                                                                  \
+    "mov %[place], pc\n"                                                                           \
+    "movw %[ring], #:lower16:chrono_ring\n"                                                        \
+    "movt %[ring], #:upper16:chrono_ring\n"                                                        \
+    "mrs %[mask], primask\n"                                                                       \
+    "cpsid i\n"                                                                                    \
+    "ldrd %[head], %[clock], [%[ring]]\n"                                                          \
+    "ldr %[clock], [%[clock]]\n"                                                                   \
+    "add %[head], %[head], #1\n"                                                                   \
+    "str %[head], [%[ring]]\n"                                                                     \
+    "ubfx %[head], %[head], #0, %[bits]\n"                                                         \
+    "add %[ring], %[ring], %[head], lsl #4\n"                                                      \
+    "strd %[place], %[clock], [%[ring], #16]\n" store "msr primask, %[mask]\n"
+#define CHRONO_BOARD_STORE_ "str %[argument], [%[ring], #24]\n"
+#elif defined(__riscv)
+#define CHRONO_BOARD_BEHIND_ 0
+#define CHRONO_BOARD_CODE_(store)                                                                  \
+    "auipc %[place], 0\n"                                                                          \
+    "la %[ring], chrono_ring\n"                                                                    \
+    "csrrci %[mask], mstatus, 8\n"                                                                 \
+    "lw %[head], 0(%[ring])\n"                                                                     \
+    "csrr %[clock], mcycle\n"                                                                      \
+    "addi %[head], %[head], 1\n"                                                                   \
+    "sw %[head], 0(%[ring])\n"                                                                     \
+    "andi %[head], %[head], (1 << %[bits]) - 1\n"                                                  \
+    "slli %[head], %[head], 4\n"                                                                   \
+    "add %[ring], %[ring], %[head]\n"                                                              \
+    "sw %[place], 16(%[ring])\n"                                                                   \
+    "sw %[clock], 20(%[ring])\n" store "andi %[mask], %[mask], 8\n"                                \
+    "csrs mstatus, %[mask]\n"
+#define CHRONO_BOARD_STORE_ "sw %[argument], 24(%[ring])\n"
+#else
+#error "CHRONO_MARK_BOARD is for Cortex-M3 and newer (not M0), and for RISC-V in machine mode"
+#endif
+
+/* A mark: the note, whose address is the first instruction's, and the record. */
+#define CHRONO_BOARD_(name, form, store, more)                                                     \
+    do {                                                                                           \
+        unsigned long chrono_place_, chrono_at_, chrono_mask_, chrono_head_, chrono_clock_;        \
+        __asm__ __volatile__(                                                                      \
+            CHRONO_MARK_NOTE_(name, form) CHRONO_BOARD_CODE_(store)                                \
+            : [place] "=&r"(chrono_place_), [ring] "=&r"(chrono_at_), [mask] "=&r"(chrono_mask_),  \
+              [head] "=&r"(chrono_head_), [clock] "=&r"(chrono_clock_)                             \
+            : [bits] "i"(__builtin_ctz(CHRONO_MARK_SLOTS)) more                                              \
+            : "memory");                                                                           \
+    } while (0)
+#define CHRONO_BOARD_COMMA_ ,
+#define CHRONO_MARK_(name) CHRONO_BOARD_(name, "", "", )
+#define CHRONO_MARK_WITH_(name, value)                                                             \
+    CHRONO_BOARD_(name, CHRONO_MARK_SIZE_ "@%[argument]", CHRONO_BOARD_STORE_,                     \
+                  CHRONO_BOARD_COMMA_[argument] "r"((unsigned long)(value)))
+#define CHRONO_MARK_UNORDERED_(name) CHRONO_MARK_(name)
+#define CHRONO_MARK_WITH_UNORDERED_(name, value) CHRONO_MARK_WITH_(name, value)
+
+void chrono_drain(void (*put)(uint8_t));
+#ifdef __riscv
+void chrono_start_mcycle(uint32_t hertz);
+#else
+int chrono_start_dwt(uint32_t hertz);
+void chrono_start_counter(volatile const void *counter, uint32_t hertz, uint32_t top, int is_down);
+#endif
+
+#ifdef CHRONO_MARK_IMPLEMENTATION
+
+struct chrono_ring_ chrono_ring __attribute__((aligned(16)));
+
+static struct {
+    uint32_t hertz, top, is_down;
+    uint32_t tail;    /* the number of records that were sent or lost */
+    uint32_t since;   /* the records since the last head of the stream */
+    uint32_t stamped; /* the clock at that head */
+} chrono_stream_;
+
+static uint32_t chrono_now_(void) {
+#ifdef __riscv
+    unsigned long now;
+    __asm__ __volatile__("csrr %0, mcycle" : "=r"(now));
+    return (uint32_t)now;
+#else
+    return *(volatile const uint32_t *)chrono_ring.clock;
+#endif
+}
+
+/* Sends the words behind a letter, with a CRC-16 (CCITT), as a frame of COBS. */
+static void chrono_send_(uint8_t letter, const uint32_t *words, unsigned count,
+                         void (*put)(uint8_t)) {
+    uint8_t frame[1 + 4 * 5 + 2];
+    unsigned length = 0, start = 0, place, bit;
+    uint32_t crc = 0xffff;
+    frame[length++] = letter;
+    for (place = 0; place < 4 * count; place++)
+        frame[length++] = (uint8_t)(words[place / 4] >> (8 * (place % 4)));
+    for (place = 0; place < length; place++) {
+        crc ^= (uint32_t)frame[place] << 8;
+        for (bit = 0; bit < 8; bit++)
+            crc = crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1;
+    }
+    frame[length++] = (uint8_t)crc;
+    frame[length++] = (uint8_t)(crc >> 8);
+    for (place = 0; place <= length; place++) {
+        if (place < length && frame[place])
+            continue;
+        put((uint8_t)(place - start + 1));
+        while (start < place)
+            put(frame[start++]);
+        start = place + 1;
+    }
+    put(0);
+}
+
+/* Sends the head of the stream: version and direction, rate, largest value, records, clock. */
+static void chrono_send_head_(uint32_t now, void (*put)(uint8_t)) {
+    const uint32_t words[5] = {1 | chrono_stream_.is_down << 8, chrono_stream_.hertz,
+                               chrono_stream_.top, chrono_stream_.tail, now};
+    chrono_stream_.since = 0;
+    chrono_stream_.stamped = now;
+    chrono_send_('H', words, 5, put);
+}
+
+/* Sends the records so far, at most as many as the ring has. Not from two places at once. */
+void chrono_drain(void (*put)(uint8_t)) {
+    const uint32_t now = chrono_now_();
+    const uint32_t passed =
+        chrono_stream_.is_down ? chrono_stream_.stamped - now : now - chrono_stream_.stamped;
+    uint32_t turn;
+    if (chrono_stream_.hertz == 0)
+        return;
+    if (chrono_stream_.since > 63 || (passed & chrono_stream_.top) > chrono_stream_.top / 8)
+        chrono_send_head_(now, put);
+    for (turn = 0; turn < CHRONO_MARK_SLOTS; turn++) {
+        const uint32_t head = chrono_ring.head, position = chrono_stream_.tail;
+        const volatile uint32_t *slot = chrono_ring.slots[(position + 1) % CHRONO_MARK_SLOTS];
+        const uint32_t words[4] = {position, slot[0] - CHRONO_BOARD_BEHIND_, slot[1], slot[2]};
+        if (head == position)
+            return;
+        /* A handler may have overwritten the record while it was read. */
+        if (chrono_ring.head - position > CHRONO_MARK_SLOTS) {
+            chrono_stream_.tail = chrono_ring.head - CHRONO_MARK_SLOTS;
+            continue;
+        }
+        chrono_stream_.tail = position + 1;
+        chrono_stream_.since++;
+        chrono_send_('M', words, 4, put);
+    }
+}
+
+/* Begins the stream, with the cost of a mark: begins and ends with nothing between. */
+static void chrono_start_(uint32_t hertz, uint32_t top, int is_down) {
+    unsigned round;
+    chrono_stream_.hertz = hertz;
+    chrono_stream_.top = top;
+    chrono_stream_.is_down = is_down != 0;
+    chrono_stream_.tail = chrono_ring.head;
+    chrono_stream_.since = 64;
+    for (round = 0; round < 8 && round < CHRONO_MARK_SLOTS / 4; round++) {
+        CHRONO_MARK_("mark_to_mark__begin");
+        CHRONO_MARK_("mark_to_mark__end");
+    }
+}
+
+#ifdef __riscv
+void chrono_start_mcycle(uint32_t hertz) { chrono_start_(hertz, 0xffffffff, 0); }
+#else
+void chrono_start_counter(volatile const void *counter, uint32_t hertz, uint32_t top, int is_down) {
+    chrono_ring.clock = (uint32_t)counter;
+    chrono_start_(hertz, top, is_down);
+}
+
+int chrono_start_dwt(uint32_t hertz) {
+    volatile uint32_t *const debug = (volatile uint32_t *)0xe000edfc;
+    volatile uint32_t *const dwt = (volatile uint32_t *)0xe0001000;
+    uint32_t first;
+    unsigned turn;
+    *debug |= 1u << 24;
+    dwt[0xfb0 / 4] = 0xc5acce55; /* Cortex-M7: unlocked */
+    dwt[0] |= 1;
+    first = dwt[1];
+    for (turn = 0; turn < 8 && dwt[1] == first; turn++) {
+    }
+    if (dwt[1] == first)
+        return 0;
+    chrono_start_counter(&dwt[1], hertz, 0xffffffff, 0);
+    return 1;
+}
+#endif
+
+#endif
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
