@@ -33,7 +33,7 @@ use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets and of their folders in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 16] = [
+pub const READERS: [(&str, Reader); 17] = [
     ("stream", stream),
     ("records", records),
     ("study", study),
@@ -50,6 +50,7 @@ pub const READERS: [(&str, Reader); 16] = [
     ("image", observe::image),
     ("events", observe::events),
     ("import", import),
+    ("marks", observe::marks),
 ];
 
 /// Calls the reader of that name.

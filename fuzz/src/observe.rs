@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use chronoscope_machine::{
-    observe::events::Figures, observe::events::Interval, observe::events::Sign,
+    marks::{Argument, Counter, Frame, Intake, Kind, Mark},
+    observe::events::Figures,
+    observe::events::Interval,
+    observe::events::Sign,
     observe::image::Image,
 };
 
@@ -23,6 +26,42 @@ pub fn image(bytes: &[u8]) {
         let is_short = |name: &str| name.len() <= 60 && !name.contains(char::is_whitespace);
         assert!(ok_with_message(place).is_none_or(|place| is_short(&place.name)));
     }
+}
+
+/// A board's stream of marks; and its frames without checksums, which mutations would break, in 17 bytes
+/// each.
+pub fn marks(bytes: &[u8]) {
+    let mark = |(place, kind)| Mark {
+        name: "a".to_owned(),
+        kind,
+        address: place,
+        argument: (place > 2).then_some(Argument { register: 0, size: 4 }),
+    };
+    let kinds = [Kind::Begin, Kind::End, Kind::Begin, Kind::End, Kind::Value];
+    let marks: Vec<Mark> = (1..).zip(kinds).map(mark).collect();
+    let mut intake = Intake::new(&marks);
+    // Bytes arrive in pieces.
+    ok_with_message(bytes.chunks(61).try_for_each(|piece| intake.feed(piece)));
+    assert!(intake.counts().garbage <= bytes.len() as u64);
+    let mut intake = Intake::new(&marks);
+    let frames = bytes.as_chunks::<17>().0.iter().map(|[letter, words @ ..]| {
+        let word = |place: usize| {
+            words[4 * place..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word))
+        };
+        let [position, place, clock, argument] = [0, 1, 2, 3].map(word);
+        match letter {
+            0..4 => {
+                let counter = Counter { hertz: place, top: argument, is_down: letter & 1 == 1 };
+                Frame::Head { version: 1, counter, position, clock }
+            }
+            _ => Frame::Record { position, place: place % 8, clock, argument },
+        }
+    });
+    let records = frames.clone().count();
+    ok_with_message(frames.into_iter().try_for_each(|frame| intake.take(frame)));
+    assert!(intake.counts().records <= records as u64);
+    let all = intake.finish();
+    assert!(all.iter().map(|series| series.intervals.len()).sum::<usize>() <= records);
 }
 
 /// The first bytes of a file as the plugin writes it.

@@ -2,6 +2,9 @@
 #![no_std]
 #![warn(missing_docs)]
 
+#[cfg(feature = "board")]
+pub mod board;
+
 /// The start of the interval `name`, with an id where intervals of that name overlap.
 ///
 /// `begin!(name)`, `begin!(name, id)`, each with `unordered` before the name: see the crate's page.
@@ -50,6 +53,65 @@ pub fn control() {
     end!(control);
 }
 
+/// Calls a function or a closure 10 times, or another number of times, each between the marks of `name`:
+/// `bench!(filter, || step(black_box(&input)))`, `bench!(filter, 1000, || …)`.
+///
+/// Its result counts as used; arguments that the compiler knows are better hidden by
+/// [`black_box`](core::hint::black_box). The interval `bench_control` is the same with a closure that
+/// does nothing: the part of each interval that is not of the call.
+#[macro_export]
+macro_rules! bench {
+    ($name:ident, $call:expr) => {
+        $crate::bench!($name, 10, $call)
+    };
+    ($name:ident, $rounds:expr, $call:expr) => {{
+        let mut call = $call;
+        let rounds: u32 = $rounds;
+        for _ in 0..rounds {
+            $crate::begin!(bench_control);
+            ::core::hint::black_box(());
+            $crate::end!(bench_control);
+        }
+        for _ in 0..rounds {
+            $crate::begin!($name);
+            ::core::hint::black_box(call());
+            $crate::end!($name);
+        }
+    }};
+}
+
+/// Ends the program by semihosting, with success: an emulator ends there, and a board halts in its
+/// debugger. Without either it waits for ever, or has a fault.
+#[cfg(all(
+    target_os = "none",
+    any(target_arch = "arm", target_arch = "riscv32", target_arch = "riscv64")
+))]
+pub fn end_of_bench() -> ! {
+    const EXIT: usize = 0x18;
+    const SUCCESS: usize = 0x20026;
+    // SAFETY: the call of semihosting that ends a program. It reads no memory.
+    #[cfg(target_arch = "arm")]
+    unsafe {
+        core::arch::asm!("bkpt 0xab", inout("r0") EXIT => _, in("r1") SUCCESS);
+    }
+    // SAFETY: likewise. The three instructions have four bytes each, in one line of 16.
+    #[cfg(not(target_arch = "arm"))]
+    unsafe {
+        // A pointer to the two words of the reason on RV64.
+        let reason: [usize; 2] = [SUCCESS, 0];
+        let reason = if usize::BITS == 64 { reason.as_ptr().addr() } else { SUCCESS };
+        core::arch::asm!(
+            ".option push", ".option norvc", ".balign 16",
+            "slli x0, x0, 0x1f", "ebreak", "srai x0, x0, 7",
+            ".option pop",
+            inout("a0") EXIT => _, in("a1") reason,
+        );
+    }
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
 /// Reads a mark's argument into a register, if it has one.
 #[cfg(is_marked)]
 #[doc(hidden)]
@@ -64,10 +126,8 @@ macro_rules! __mark {
     }};
 }
 
-/// A mark's label and its note, in the form of SystemTap's `sdt.h`: three lengths, the owner, the
-/// addresses of the mark, of a base and of a semaphore that are not used, the provider, the name, and
-/// the argument.
-#[cfg(is_marked)]
+/// A mark's label, its instructions and its note.
+#[cfg(all(is_marked, not(is_board)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __note {
@@ -76,23 +136,148 @@ macro_rules! __note {
         #[allow(unused_unsafe)]
         unsafe {
             ::core::arch::asm!(
-                "990:",
-                $crate::__instruction!(),
-                ".pushsection .note.stapsdt, \"\", %note",
-                ".balign 4",
-                ".4byte 992f-991f, 994f-993f, 3",
-                "991: .asciz \"stapsdt\"",
-                "992: .balign 4",
-                concat!("993: ", $crate::__word!(), " 990b, 0, 0"),
-                ".asciz \"chronoscope\"",
-                concat!(".asciz \"", stringify!($name), "__", $kind, "\""),
-                $argument,
-                "994: .balign 4",
-                ".popsection",
+                $crate::__text!($kind, $name, $crate::__instruction!(), $argument),
                 $($operand)*
                 options($($option,)? nostack, preserves_flags),
             )
         }
+    };
+}
+
+/// A mark of a board's: its note, and the instructions that write a record. No mark is unordered, since
+/// each writes memory.
+#[cfg(is_board)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __note {
+    ($kind:literal, $name:ident, ($($option:ident)?), $argument:expr,) => {
+        $crate::__note!(@ $kind, $name, "", $argument,)
+    };
+    ($kind:literal, $name:ident, ($($option:ident)?), $argument:expr, $($operand:tt)+) => {
+        $crate::__note!(@ $kind, $name, $crate::__store!(), $argument, $($operand)+)
+    };
+    (@ $kind:literal, $name:ident, $store:expr, $argument:expr, $($operand:tt)*) => {
+        // SAFETY: a label, a note outside of the program's memory, and instructions that write the ring
+        // alone, while interrupts are masked.
+        #[allow(unused_unsafe)]
+        unsafe {
+            ::core::arch::asm!(
+                $crate::__text!($kind, $name, $crate::__record!($store), $argument),
+                $($operand)*
+                ring = sym $crate::board::RING,
+                bits = const $crate::board::BITS,
+                place = out(reg) _,
+                at = out(reg) _,
+                mask = out(reg) _,
+                head = out(reg) _,
+                clock = out(reg) _,
+                options(nostack, preserves_flags),
+            )
+        }
+    };
+}
+
+/// A mark in assembly. The note has the form of SystemTap's `sdt.h`: three lengths, the owner, the
+/// addresses of the mark, of a base and of a semaphore that are not used, the provider, the name, and
+/// the argument.
+#[cfg(is_marked)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __text {
+    ($kind:literal, $name:ident, $instructions:expr, $argument:expr) => {
+        concat!(
+            "990:\n",
+            $instructions,
+            "\n.pushsection .note.stapsdt, \"\", %note\n",
+            ".balign 4\n",
+            ".4byte 992f-991f, 994f-993f, 3\n",
+            "991: .asciz \"stapsdt\"\n",
+            "992: .balign 4\n",
+            "993: ",
+            $crate::__word!(),
+            " 990b, 0, 0\n",
+            ".asciz \"chronoscope\"\n",
+            ".asciz \"",
+            stringify!($name),
+            "__",
+            $kind,
+            "\"\n",
+            $argument,
+            "\n994: .balign 4\n",
+            ".popsection"
+        )
+    };
+}
+
+/// The instructions of a board's mark: the place, interrupts masked, the number of records and the
+/// clock, one record more, and its place in the ring.
+#[cfg(all(is_board, target_arch = "arm"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record {
+    ($store:expr) => {
+        concat!(
+            "mov {place}, pc\n",
+            "movw {at}, #:lower16:{ring}\n",
+            "movt {at}, #:upper16:{ring}\n",
+            "mrs {mask}, primask\n",
+            "cpsid i\n",
+            "ldrd {head}, {clock}, [{at}]\n",
+            "ldr {clock}, [{clock}]\n",
+            "add {head}, {head}, #1\n",
+            "str {head}, [{at}]\n",
+            "ubfx {head}, {head}, #0, #{bits}\n",
+            "add {at}, {at}, {head}, lsl #4\n",
+            "strd {place}, {clock}, [{at}, #16]\n",
+            $store,
+            "msr primask, {mask}"
+        )
+    };
+}
+
+/// The instruction that stores a mark's argument.
+#[cfg(all(is_board, target_arch = "arm"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __store {
+    () => {
+        "str {0}, [{at}, #24]\n"
+    };
+}
+
+/// The instructions of a board's mark.
+#[cfg(all(is_board, not(target_arch = "arm")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record {
+    ($store:expr) => {
+        concat!(
+            "auipc {place}, 0\n",
+            "la {at}, {ring}\n",
+            "csrrci {mask}, mstatus, 8\n",
+            "lw {head}, 0({at})\n",
+            "csrr {clock}, mcycle\n",
+            "addi {head}, {head}, 1\n",
+            "sw {head}, 0({at})\n",
+            "andi {head}, {head}, (1 << {bits}) - 1\n",
+            "slli {head}, {head}, 4\n",
+            "add {at}, {at}, {head}\n",
+            "sw {place}, 16({at})\n",
+            "sw {clock}, 20({at})\n",
+            $store,
+            "andi {mask}, {mask}, 8\n",
+            "csrs mstatus, {mask}"
+        )
+    };
+}
+
+/// The instruction that stores a mark's argument.
+#[cfg(all(is_board, not(target_arch = "arm")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __store {
+    () => {
+        "sw {0}, 24({at})\n"
     };
 }
 

@@ -132,9 +132,9 @@ pub enum Command {
     Merge(Merge),
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
-    /// Store the runs of files, or the results of hyperfine, Google Benchmark, criterion, rtla or
-    /// SystemView. A run
-    /// that the store has already, by its UUID, changes nothing.
+    /// Store the runs of files, or the results of hyperfine, Google Benchmark, criterion, rtla,
+    /// SystemView, perf script or trace-cmd report. A run that the store has already, by its UUID,
+    /// changes nothing.
     Import(Import),
     /// Show all experiments, their parameters, and all targets.
     List(List),

@@ -177,7 +177,7 @@ struct Named<'a> {
 }
 
 /// The bytes that tell a file of another tool that is not JSON.
-const HEAD: u64 = 32;
+const HEAD: u64 = 512;
 
 impl Import<'_> {
     /// Stores the runs of a file.

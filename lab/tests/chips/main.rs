@@ -36,6 +36,7 @@ mod slurm;
 mod startup;
 mod tutorials;
 mod watch;
+mod watch_board;
 mod worst;
 
 use common::{cases, median};

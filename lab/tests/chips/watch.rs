@@ -7,12 +7,18 @@ use serde_json::Value;
 use crate::common::{Folder, chronoscope, gives_the_same_bytes_twice, run};
 
 /// The folder of the crate, its header and its examples.
-fn marks() -> String {
+pub fn marks() -> String {
     format!("{}/../mark", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// An image that a compiler of C makes of this source for a family of processors.
-fn compiled(folder: &Folder, family: &[&str], source: &str, script: &str, more: &[&str]) -> String {
+pub fn compiled(
+    folder: &Folder,
+    family: &[&str],
+    source: &str,
+    script: &str,
+    more: &[&str],
+) -> String {
     let image = folder.path(&format!("image{}.elf", more.join("")));
     let header = format!("{}/include", marks());
     let options = ["-O2", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-I", &header, "-T", script];
@@ -22,13 +28,13 @@ fn compiled(folder: &Folder, family: &[&str], source: &str, script: &str, more: 
     image
 }
 
-const CORTEX_M4: &[&str] = &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"];
-const RV32: &[&str] =
+pub const CORTEX_M4: &[&str] = &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"];
+pub const RV32: &[&str] =
     &["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "-mcmodel=medany"];
 const RV64: &[&str] =
     &["riscv64-unknown-elf-gcc", "-march=rv64imc", "-mabi=lp64", "-mcmodel=medany"];
 
-fn example(folder: &Folder) -> String {
+pub fn example(folder: &Folder) -> String {
     let example = format!("{}/examples/firmware", marks());
     let (source, script) = (format!("{example}/main.c"), format!("{example}/link.ld"));
     compiled(folder, CORTEX_M4, &source, &script, &[])
@@ -36,7 +42,7 @@ fn example(folder: &Folder) -> String {
 
 /// The lengths of a series of a command's only case.
 #[track_caller]
-fn lengths(arguments: &[&str], name: &str) -> Vec<u64> {
+pub fn lengths(arguments: &[&str], name: &str) -> Vec<u64> {
     let rest = ["-q", "--no-store", "--format", "json"];
     let run = chronoscope(&[arguments, &rest[..]].concat()).exits(0).json();
     let mut all = run["cases"][0]["series"].as_array().unwrap().iter();
@@ -101,7 +107,7 @@ const TURNS: &str = "
         for (;;) {}
     }
 ";
-const AT_MEMORY: &str = "
+pub const AT_MEMORY: &str = "
     ENTRY(start)
     SECTIONS { . = 0x80000000; .text : { *(.text*) } .bss : { *(.bss*) *(.sbss*) } }
 ";
@@ -185,7 +191,7 @@ const RUST: &str = "
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }
 ";
-const MANIFEST: &str = "
+pub const MANIFEST: &str = "
     [package]
     name = \"nops\"
     version = \"0.0.0\"
@@ -195,7 +201,7 @@ const MANIFEST: &str = "
     [workspace]
     [dependencies]
     chronoscope-mark = { path = ";
-const AT_FLASH: &str = "
+pub const AT_FLASH: &str = "
     ENTRY(start)
     SECTIONS {
         . = 0x08000000;

@@ -2,6 +2,7 @@
 //! which reader a file needs, and how figures become a case. The module opens no file.
 
 mod criterion;
+mod events;
 mod google_benchmark;
 mod hyperfine;
 mod rtla;
@@ -10,6 +11,7 @@ mod systemview;
 mod tests;
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     path::Path,
     time::{Duration, SystemTime},
@@ -30,12 +32,15 @@ use chronoscope_units::{OneLine, printable};
 /// The most cases of one file.
 const MAX_CASES: usize = 10_000;
 
+/// The most series of tasks' or of handlers' intervals of one sort. The rarest others are left out.
+const MOST: usize = 40;
+
 /// The largest value of a sample, in ticks: all derived figures stay finite.
 const MAX_TICKS: f64 = 1e18;
 
 /// The names of the tools whose files are read, for messages.
-const TOOLS: &str = "hyperfine's, Google Benchmark's or criterion's JSON, a histogram of rtla's, or \
-                     a recording of SystemView's";
+const TOOLS: &str = "hyperfine's, Google Benchmark's or criterion's JSON, a histogram of rtla's, a \
+                     recording of SystemView's, or the text of perf script or trace-cmd report";
 
 /// The results of another tool, from one file.
 pub struct Recording {
@@ -97,9 +102,9 @@ pub fn from_values(path: &Path, values: &[Value]) -> Result<Recording> {
 }
 
 /// Returns whether a file that begins with these bytes, and is not JSON, is of a tool that
-/// [`from_bytes`] reads. 32 bytes are enough.
+/// [`from_bytes`] reads. 512 bytes are enough.
 pub fn is_of_a_tool(head: &[u8]) -> bool {
-    rtla::is_its(head) || systemview::is_its(head)
+    rtla::is_its(head) || systemview::is_its(head) || events::is_its(head)
 }
 
 /// Reads a whole file for which [`is_of_a_tool`] holds.
@@ -107,7 +112,11 @@ pub fn is_of_a_tool(head: &[u8]) -> bool {
 /// # Errors
 /// The file is cut, damaged, or of a version with another form; the message has the place.
 pub fn from_bytes(bytes: &[u8]) -> Result<Recording> {
-    if systemview::is_its(bytes) { systemview::read(bytes) } else { rtla::read(bytes) }
+    match bytes {
+        _ if systemview::is_its(bytes) => systemview::read(bytes),
+        _ if rtla::is_its(bytes) => rtla::read(bytes),
+        _ => events::read(bytes),
+    }
 }
 
 impl Recording {
@@ -226,6 +235,30 @@ impl Measured {
             figures: Vec::new(),
             evidence: Vec::new(),
             log: Vec::new(),
+        }
+    }
+
+    /// Adds a series of intervals for each task or handler, those with the most intervals first. The
+    /// rarest beyond [`MOST`] are left out, with a remark.
+    fn add_most<K: Ord>(
+        &mut self,
+        intervals: BTreeMap<K, Vec<Interval>>,
+        what: &str,
+        ending: &str,
+        is_measured: bool,
+        name: &dyn Fn(&K) -> String,
+    ) {
+        let mut sorted: Vec<_> = intervals.into_iter().collect();
+        // A stable sort: of equal numbers the first key comes first.
+        sorted.sort_by_key(|(_, all)| Reverse(all.len()));
+        if sorted.len() > MOST {
+            let rest = sorted.len() - MOST;
+            self.log.push(format!("the {rest} rarest series of {what}s{ending} are left out"));
+        }
+        for (key, all) in sorted.into_iter().take(MOST) {
+            let name = format!("{}{ending}", name(&key));
+            let repetitions = vec![Samples::Timed(all)];
+            self.series.push(Series { is_measured, repetitions, ..Series::measured(name) });
         }
     }
 

@@ -5,18 +5,12 @@
 //! packet before. Numbers are in groups of seven bits, the lowest first, with the highest bit set in
 //! all but the last group. A recording begins with packets of 0, which mean nothing.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chronoscope_units::printable;
 
-use super::{Interval, Measured, Recording, Samples, Series};
-
-/// The most series of one sort. The rarest others are left out.
-const MOST: usize = 40;
+use super::{Interval, MOST, Measured, Recording};
 
 /// The most intervals of all series together.
 const MOST_INTERVALS: usize = 8_000_000;
@@ -343,19 +337,8 @@ impl Trace {
             (self.runs, &self.names, "task", ", on the processor", false),
         ];
         for (intervals, names, what, ending, is_measured) in sorts {
-            let mut sorted: Vec<_> = intervals.into_iter().collect();
-            sorted.sort_by_key(|(id, all)| (Reverse(all.len()), *id));
-            if sorted.len() > MOST {
-                let rest = sorted.len() - MOST;
-                measured
-                    .log
-                    .push(format!("the {rest} rarest series of {what}s{ending} are left out"));
-            }
-            for (id, all) in sorted.into_iter().take(MOST) {
-                let name = format!("{}{ending}", called(names, what, id));
-                let repetitions = vec![Samples::Timed(all)];
-                measured.series.push(Series { is_measured, repetitions, ..Series::measured(name) });
-            }
+            let named = |id: &u32| called(names, what, *id);
+            measured.add_most(intervals, what, ending, is_measured, &named);
         }
         Ok(measured)
     }

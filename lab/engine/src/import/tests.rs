@@ -21,6 +21,8 @@ const SAMPLE: &str = include_str!("fixtures/criterion_sample.json");
 const MESSAGES: &str = include_str!("fixtures/cargo_criterion.json");
 const TIMERLAT: &str = include_str!("fixtures/rtla_timerlat.txt");
 const OSNOISE: &str = include_str!("fixtures/rtla_osnoise.txt");
+const PERF: &str = include_str!("fixtures/perf_script.txt");
+const TRACE_CMD: &str = include_str!("fixtures/trace_cmd.txt");
 const SYSTEMVIEW: &[u8] = include_bytes!("fixtures/systemview.SVDat");
 const LOST: &[u8] = include_bytes!("fixtures/systemview_lost.SVDat");
 
@@ -35,7 +37,7 @@ fn json_file(text: &str) -> Recording {
 }
 
 fn text_file(text: &str) -> Recording {
-    assert!(is_of_a_tool(&text.as_bytes()[..32]));
+    assert!(is_of_a_tool(&text.as_bytes()[..text.len().min(512)]));
     from_bytes(text.as_bytes()).unwrap()
 }
 
@@ -419,4 +421,57 @@ proptest! {
             Err(error) => one_line(&error),
         }
     }
+}
+
+/// The lengths of a series in ns.
+fn lengths(case: &CaseResult, name: &str) -> Vec<u64> {
+    let series = case.series.iter().find(|series| *series.name == *name);
+    let series = series.unwrap_or_else(|| panic!("no {name}"));
+    let mut lengths: Vec<u64> =
+        series.samples.iter().map(|(_, length)| length.round() as u64).collect();
+    lengths.sort_unstable();
+    lengths
+}
+
+#[test]
+fn perf_s_events_give_waits_handlers_and_times_on_the_processor() {
+    let case = text_file(PERF).cases.remove(0);
+    assert_eq!(lengths(&case, "control loop 41, wake-up to running"), [30_000, 80_000]);
+    assert_eq!(lengths(&case, "logger 42, wake-up to running"), [35_000]);
+    assert_eq!(lengths(&case, "eth0 (handler)"), [12_000]);
+    assert_eq!(lengths(&case, "control loop 41, on the processor"), [300_000, 400_000]);
+    let waits = case.series.iter().find(|series| series.name.contains("wake-up")).unwrap();
+    let runs = case.series.iter().find(|series| series.name.contains("on the processor")).unwrap();
+    assert_eq!((waits.role, runs.role), (Role::Measured, Role::Auxiliary));
+    let expected = [("events in the file", 13.0, true), ("events that were lost", 0.0, true)];
+    assert_eq!(evidence(&case), expected);
+    assert!(case.log.iter().any(|line| line.contains("1 events of other sorts")), "{:?}", case.log);
+}
+
+#[test]
+fn trace_cmd_s_events_are_read_and_lost_ones_end_what_is_open() {
+    let case = text_file(TRACE_CMD).cases.remove(0);
+    assert_eq!(lengths(&case, "control 41, wake-up to running"), [30_000, 80_000]);
+    assert_eq!(lengths(&case, "control 41, on the processor"), [400_000]);
+    assert_eq!(evidence(&case)[1], ("events that were lost", 12.0, false));
+    assert_eq!(case.verdict.status, Status::Inconclusive);
+}
+
+#[test]
+fn damaged_events_are_named_by_their_lines() {
+    for (from, to, message) in [
+        ("next_pid=41", "next_pid=x", "line 2: `next_pid=x` is no number"),
+        ("prev_comm=swapper/1", "prev_com=swapper/1", "line 6: `sched_switch` has no `prev_comm=`"),
+        ("100.000530", "99.000530", "line 7: the time runs backward on processor 0"),
+        ("irq=27 name=eth0", "irq=27", "line 3: `irq_handler_entry` has no `name=`"),
+    ] {
+        let text = PERF.replacen(from, to, 1);
+        let Err(error) = from_bytes(text.as_bytes()) else { panic!("{to}: it was read") };
+        assert!(format!("{error:#}").starts_with(message), "{error:#}");
+    }
+    let text = "# tracer: function_graph\n#\n 0)   1.2 us  |  schedule();\n";
+    let Err(error) = from_bytes(text.as_bytes()) else { panic!("it was read") };
+    assert!(format!("{error:#}").contains("a graph of functions has no events"), "{error:#}");
+    let cut = &PERF[..PERF.find("==>").unwrap()];
+    assert!(from_bytes(cut.as_bytes()).is_err());
 }

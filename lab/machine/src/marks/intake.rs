@@ -84,7 +84,11 @@ impl Intake {
         outcome
     }
 
-    fn take(&mut self, frame: Frame) -> Result<()> {
+    /// Takes in a frame.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed).
+    pub fn take(&mut self, frame: Frame) -> Result<()> {
         match frame {
             Frame::Head { version, .. } if version != VERSION => bail!(
                 "the stream is of version {version}, and this program reads {VERSION}: build the image \
@@ -251,8 +255,13 @@ mod tests {
 
     #[test]
     fn lost_marks_make_no_interval_of_two() {
-        let stream =
-            [head(0, 0), record(0, 16, 10), record(3, 32, 40), record(4, 16, 50), record(5, 32, 70)];
+        let stream = [
+            head(0, 0),
+            record(0, 16, 10),
+            record(3, 32, 40),
+            record(4, 16, 50),
+            record(5, 32, 70),
+        ];
         let (lengths, counts) = read(&stream);
         assert_eq!((lengths, counts.lost, counts.records), (vec![20], 2, 4));
         // Some before the first head are not of the watch.

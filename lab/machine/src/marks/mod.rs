@@ -12,6 +12,7 @@ use object::{Architecture, File, Object, ObjectSection, SectionKind};
 pub use self::{
     intake::{Counts, Intake, is_control},
     pairing::{Pairing, Series, remarks},
+    stream::{Counter, Frame},
     view::View,
 };
 use chronoscope_units::printable;

@@ -22,12 +22,28 @@ pub struct Counter {
 /// A frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// The head of the stream, which is repeated: the version, the clock, the number of records before
-    /// it, and the clock's value.
-    Head { version: u8, counter: Counter, position: u32, clock: u32 },
-    /// The record of a mark: the number of records before it, the mark's address, the clock's value, and
-    /// the argument, which means nothing for a mark without.
-    Record { position: u32, place: u32, clock: u32, argument: u32 },
+    /// The head of the stream, which is repeated.
+    Head {
+        /// The stream's version.
+        version: u8,
+        /// The clock of all records.
+        counter: Counter,
+        /// The number of records before it.
+        position: u32,
+        /// The clock's value.
+        clock: u32,
+    },
+    /// The record of a mark.
+    Record {
+        /// The number of records before it.
+        position: u32,
+        /// The low word of the mark's address.
+        place: u32,
+        /// The clock's value.
+        clock: u32,
+        /// The id or the number; means nothing for a mark without.
+        argument: u32,
+    },
 }
 
 /// Splits bytes into frames and garbage.

@@ -182,7 +182,8 @@ impl Board {
                 );
             }
             if intake.pairing().count() >= MOST_INTERVALS {
-                remarks.push(format!("ended after {MOST_INTERVALS} intervals: mark fewer, or use -D"));
+                remarks
+                    .push(format!("ended after {MOST_INTERVALS} intervals: mark fewer, or use -D"));
                 break;
             }
             if let (Some(counter), true) = (intake.counter(), shown.elapsed() >= SHOWN) {
@@ -243,7 +244,8 @@ impl Machine for Board {
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let identity = BTreeMap::from([self.image.fact()]);
-        let remark = "the program's own clock; a mark's cost is part of each interval: see the control";
+        let remark =
+            "the program's own clock; a mark's cost is part of each interval: see the control";
         Ok(Provenance { identity, remark: remark.to_owned() })
     }
 
