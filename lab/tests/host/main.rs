@@ -8,6 +8,7 @@ mod victim;
 mod commands;
 mod cyclictest;
 mod doctor;
+mod import;
 mod interrupts;
 mod loads;
 mod noise;

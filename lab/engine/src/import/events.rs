@@ -34,6 +34,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording> {
     let text = String::from_utf8_lossy(bytes);
     let tool =
         if text.starts_with("# tracer: ") || text.starts_with("cpus=") { "ftrace" } else { "perf" };
+    ensure!(text.ends_with('\n'), "its last line has no end: it is cut off");
     let mut trace = Trace::default();
     for (place, line) in text.lines().enumerate() {
         trace.line(line).with_context(|| format!("line {}", place + 1))?;
@@ -302,7 +303,7 @@ impl Trace {
             .push("recording takes time in each interval: the file gives no control".to_owned());
         if self.others > 0 {
             let others = self.others;
-            measured.log.push(format!("{others} events of other sorts are in no series"));
+            measured.log.push(format!("events of other sorts, in no series: {others}"));
         }
         let whole = self.last.max(1) as f64;
         let named = |task: &u32| {
