@@ -65,18 +65,23 @@ macro_rules! bench {
         $crate::bench!($name, 10, $call)
     };
     ($name:ident, $rounds:expr, $call:expr) => {{
-        let mut call = $call;
-        let rounds: u32 = $rounds;
-        for _ in 0..rounds {
+        // Functions of their own: the compiler prepares nothing for the first round alone.
+        #[inline(never)]
+        fn nothing() {
             $crate::begin!(bench_control);
             ::core::hint::black_box(());
             $crate::end!(bench_control);
         }
-        for _ in 0..rounds {
+        #[inline(never)]
+        fn round<R>(call: &mut impl FnMut() -> R) {
             $crate::begin!($name);
             ::core::hint::black_box(call());
             $crate::end!($name);
         }
+        let mut call = $call;
+        let rounds: u32 = $rounds;
+        (0..rounds).for_each(|_| nothing());
+        (0..rounds).for_each(|_| round(&mut call));
     }};
 }
 

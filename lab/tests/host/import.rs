@@ -20,12 +20,17 @@ fn delays(timehist: &str, task: &str) -> Vec<u64> {
 fn waits_are_those_of_perf_sched_timehist() {
     let folder = Folder::new("import-perf");
     let perf = |arguments: &[&str]| {
-        run(Command::new("perf").args(arguments).current_dir(folder.path(""))).exits(0).stdout.clone()
+        run(Command::new("perf").args(arguments).current_dir(folder.path("")))
+            .exits(0)
+            .stdout
+            .clone()
     };
     let events = "sched:sched_switch,sched:sched_waking,irq:irq_handler_entry,irq:irq_handler_exit";
     let script = "for round in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
     // Buffers of 8 MiB: none is lost on a busy machine.
-    perf(&["record", "-q", "-a", "-m", "2048", "-e", events, "-o", "data", "--", "sh", "-c", script]);
+    perf(&[
+        "record", "-q", "-a", "-m", "2048", "-e", events, "-o", "data", "--", "sh", "-c", script,
+    ]);
     let text = folder.file("events.txt", perf(&["script", "-i", "data"]));
     let timehist = perf(&["sched", "timehist", "-i", "data"]);
     let store = folder.path("runs.sqlite");

@@ -258,7 +258,7 @@ fn the_examples_of_own_programs_are_built_and_watched() {
         run(command.env("XDG_DATA_HOME", folder.path("data")))
     };
     let names = example("").exits(0).stdout.clone();
-    assert_eq!(names.lines().count(), 5, "{names}");
+    assert_eq!(names.lines().count(), 6, "{names}");
     for line in names.lines() {
         let name = line.split(' ').next().unwrap();
         let answer = example(name);
