@@ -1,5 +1,5 @@
-//! Sets `is_marked` where marks are wanted and the assembly is known, `is_board` where they write records,
-//! and the number of records that the ring has.
+//! Sets `is_marked` where marks are wanted and the assembly is known, `is_board` where they write
+//! records, and the number of records that the ring has.
 
 use std::env;
 

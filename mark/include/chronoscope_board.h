@@ -1,25 +1,26 @@
-/* The board form of the marks: each mark reads a clock and writes one record to a ring in memory, which
- * the program sends when it is idle. For a firmware on a board, or on any machine that nobody observes.
+/* The board form of the marks: each mark reads a clock and writes one record to a ring in memory,
+ * which the program sends when it is idle. For firmware on a board, which nobody observes.
  *
- *   Every file:      -DCHRONO_MARK_BOARD        each mark is 13 instructions on a Cortex-M, 14 with an id
- *   One file:        #define CHRONO_MARK_IMPLEMENTATION
- *                    #include <chronoscope_mark.h>
+ *   Every file:  -DCHRONO_MARK_BOARD     13 instructions a mark on a Cortex-M, 14 with an id
+ *   One file:    #define CHRONO_MARK_IMPLEMENTATION
+ *                #include <chronoscope_mark.h>
  *
- *   chrono_start_dwt(84000000)                  Cortex-M: the cycle counter; 0 if the core has none
+ *   chrono_start_dwt(84000000)           Cortex-M: the cycle counter; 0 if the core has none
  *   chrono_start_counter(&TIM2->CNT, 84000000, 0xffffffff, 0)
- *                                               Cortex-M: any counter in memory: its rate in Hz, its
- *                                               largest value, and whether it counts down
- *   chrono_start_mcycle(16000000)               RISC-V in machine mode: mcycle
- *   chrono_drain(put)                           sends the records so far, byte by byte: from the idle
- *                                               hook or the main loop, and from there alone
+ *                                        Cortex-M: any counter in memory: its rate in Hz, its
+ *                                        largest value, and whether it counts down
+ *   chrono_start_mcycle(16000000)        RISC-V in machine mode: mcycle
+ *   chrono_drain(put)                    sends the records so far, byte by byte: from the idle
+ *                                        hook or the main loop, and from there alone
  *
- * The ring has CHRONO_MARK_SLOTS records of 16 bytes, a power of two of at most 1024; 256 if nothing is
- * defined. Records that are overwritten before they are sent are lost, and the stream says how many.
+ * The ring has CHRONO_MARK_SLOTS records of 16 bytes, a power of two of at most 1024; 256 if nothing
+ * is defined, and the same in every file. Records that are overwritten before they are sent are lost,
+ * and the stream says how many.
  *
  * A mark masks interrupts while it writes (9 instructions), so it may stand in handlers, but not in a
- * handler of NMI or HardFault, and not in unprivileged code. One processor. Marks before chrono_start_…
- * count for nothing; on a Cortex-M such a mark reads address 0. The compiler moves no access to memory
- * across any mark, UNORDERED or not.
+ * handler of NMI or HardFault, and not in unprivileged code. One processor. Marks before
+ * chrono_start_... count for nothing; on a Cortex-M such a mark reads address 0. The compiler moves no
+ * access to memory across any mark, UNORDERED or not.
  *
  * chrono_drain must be called at least once in half a period of the clock: of 32 bits at 84 MHz, 25 s.
  */
@@ -184,12 +185,11 @@ static void chrono_send_head_(uint32_t now, void (*put)(uint8_t)) {
 
 /* Sends the records so far, at most as many as the ring has. Not from two places at once. */
 void chrono_drain(void (*put)(uint8_t)) {
-    const uint32_t now = chrono_now_();
-    const uint32_t passed =
-        chrono_stream_.is_down ? chrono_stream_.stamped - now : now - chrono_stream_.stamped;
-    uint32_t turn;
+    uint32_t now, passed, turn;
     if (chrono_stream_.hertz == 0)
         return;
+    now = chrono_now_();
+    passed = chrono_stream_.is_down ? chrono_stream_.stamped - now : now - chrono_stream_.stamped;
     if (chrono_stream_.since > 63 || (passed & chrono_stream_.top) > chrono_stream_.top / 8)
         chrono_send_head_(now, put);
     for (turn = 0; turn < CHRONO_MARK_SLOTS; turn++) {

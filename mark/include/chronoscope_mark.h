@@ -15,8 +15,8 @@
  * CHRONO_MARK_OFF removes all marks, and evaluates no id or number. CHRONO_MARK_NOP makes each mark a
  * nop on a microcontroller too, with an address of its own: for a mark that stands alone in a branch.
  *
- * CHRONO_MARK_BOARD: for a board that nobody observes, each mark writes a record, which the program sends:
- * chronoscope_board.h beside this file.
+ * CHRONO_MARK_BOARD: for a board that nobody observes. Each mark writes a record, which the program
+ * sends: chronoscope_board.h beside this file.
  *
  * C99 and C++, GCC and Clang; Arm, AArch64, RISC-V, x86-64. Elsewhere a mark is nothing.
  */

@@ -1,6 +1,6 @@
-//! The board form of the marks: each mark reads a clock and writes one record to a ring in memory, which
-//! the program sends when it is idle. The ring has `CHRONO_MARK_SLOTS` records of 16 bytes, an
-//! environment variable of the build: a power of two of at most 1024, else 256.
+//! The board form of the marks: each mark reads a clock and writes one record to a ring in memory,
+//! which the program sends when it is idle. The ring has `CHRONO_MARK_SLOTS` records of 16 bytes,
+//! an environment variable of the build: a power of two of at most 1024, else 256.
 //!
 //! ```ignore
 //! let mut board = Board::start_dwt(84_000_000).expect("the first start, and a cycle counter");
@@ -32,7 +32,8 @@ pub const BITS: usize = match env!("CHRONO_MARK_BITS").as_bytes() {
     _ => panic!("a number of one or two digits"),
 };
 
-/// The records, and their number so far. The instructions of a mark know the places of these fields.
+/// The records, and their number so far. The instructions of a mark know the places of these
+/// fields.
 #[cfg(is_board)]
 #[doc(hidden)]
 #[repr(C, align(16))]
@@ -69,15 +70,16 @@ pub struct Board {
 }
 
 impl Board {
-    /// Begins the stream with the cycle counter of a Cortex-M (DWT) as the clock, at this rate in Hz.
-    /// `None` if the stream was begun before, or the counter does not count: the core has none.
+    /// Begins the stream with the cycle counter of a Cortex-M (DWT) as the clock, at this rate in
+    /// Hz. `None` if the stream was begun before, or the counter does not count: the core has none.
     #[cfg(any(target_arch = "arm", not(is_board)))]
     pub fn start_dwt(hertz: u32) -> Option<Self> {
         #[cfg(is_board)]
         {
             const DEBUG: *mut u32 = 0xe000_edfc as *mut u32;
             const DWT: *mut u32 = 0xe000_1000 as *mut u32;
-            // SAFETY: registers of every Cortex-M3 and newer: trace on, unlocked (Cortex-M7), counter on.
+            // SAFETY: registers of every Cortex-M3 and newer: trace on, unlocked (Cortex-M7),
+            // counter on.
             let counts = unsafe {
                 DEBUG.write_volatile(DEBUG.read_volatile() | 1 << 24);
                 DWT.byte_add(0xfb0).write_volatile(0xc5ac_ce55);
@@ -96,8 +98,9 @@ impl Board {
         Self::start_nothing(hertz)
     }
 
-    /// Begins the stream with a counter in memory as the clock: its rate in Hz, its largest value, after
-    /// which it begins anew, and whether it counts down. `None` if the stream was begun before.
+    /// Begins the stream with a counter in memory as the clock: its rate in Hz, its largest value,
+    /// after which it begins anew, and whether it counts down. `None` if the stream was begun
+    /// before.
     ///
     /// # Safety
     /// `counter` can be read from every context that sets a mark, for as long as the program runs.
@@ -121,8 +124,8 @@ impl Board {
         }
     }
 
-    /// Begins the stream with `mcycle` of a RISC-V processor in machine mode as the clock, at this rate in
-    /// Hz. `None` if the stream was begun before.
+    /// Begins the stream with `mcycle` of a RISC-V processor in machine mode as the clock, at this
+    /// rate in Hz. `None` if the stream was begun before.
     #[cfg(any(not(target_arch = "arm"), not(is_board)))]
     pub fn start_mcycle(hertz: u32) -> Option<Self> {
         #[cfg(is_board)]
@@ -152,8 +155,8 @@ impl Board {
         Some(Self { stream, _one: () })
     }
 
-    /// Sends the records so far byte by byte, at most as many as the ring has. Must be called at least
-    /// once in half a period of the clock: of 32 bits at 84 MHz, 25 s. `put` may wait.
+    /// Sends the records so far byte by byte, at most as many as the ring has. Must be called at
+    /// least once in half a period of the clock: of 32 bits at 84 MHz, 25 s. `put` may wait.
     pub fn drain(&mut self, put: &mut dyn FnMut(u8)) {
         #[cfg(is_board)]
         self.stream.drain(put);
@@ -227,8 +230,8 @@ impl Stream {
                 return;
             }
             let slot = RING.slots[position.wrapping_add(1) as usize % (1 << BITS)].get();
-            // SAFETY: a record of the ring. A mark of a handler's may change it meanwhile; the check
-            // below finds that out.
+            // SAFETY: a record of the ring. A mark of a handler's may change it meanwhile; the
+            // check below finds that out.
             let [place, clock, argument, _] = unsafe { slot.read_volatile() };
             let head = head();
             if head.wrapping_sub(position) > 1 << BITS {

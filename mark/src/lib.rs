@@ -53,12 +53,12 @@ pub fn control() {
     end!(control);
 }
 
-/// Calls a function or a closure 10 times, or another number of times, each between the marks of `name`:
-/// `bench!(filter, || step(black_box(&input)))`, `bench!(filter, 1000, || …)`.
+/// Calls a function or a closure 10 times, or another number of times, each between the marks of
+/// `name`: `bench!(filter, || step(black_box(&input)))`, `bench!(filter, 1000, || …)`.
 ///
 /// Its result counts as used; arguments that the compiler knows are better hidden by
-/// [`black_box`](core::hint::black_box). The interval `bench_control` is the same with a closure that
-/// does nothing: the part of each interval that is not of the call.
+/// [`black_box`](core::hint::black_box). The interval `bench_control` is the same with a closure
+/// that does nothing: the part of each interval that is not of the call.
 #[macro_export]
 macro_rules! bench {
     ($name:ident, $call:expr) => {
@@ -149,8 +149,8 @@ macro_rules! __note {
     };
 }
 
-/// A mark of a board's: its note, and the instructions that write a record. No mark is unordered, since
-/// each writes memory.
+/// A mark of a board's: its note, and the instructions that write a record. No mark is unordered,
+/// since each writes memory.
 #[cfg(is_board)]
 #[doc(hidden)]
 #[macro_export]
@@ -162,8 +162,8 @@ macro_rules! __note {
         $crate::__note!(@ $kind, $name, $crate::__store!(), $argument, $($operand)+)
     };
     (@ $kind:literal, $name:ident, $store:expr, $argument:expr, $($operand:tt)*) => {
-        // SAFETY: a label, a note outside of the program's memory, and instructions that write the ring
-        // alone, while interrupts are masked.
+        // SAFETY: a label, a note outside of the program's memory, and instructions that write the
+        // ring alone, while interrupts are masked.
         #[allow(unused_unsafe)]
         unsafe {
             ::core::arch::asm!(
@@ -183,8 +183,8 @@ macro_rules! __note {
 }
 
 /// A mark in assembly. The note has the form of SystemTap's `sdt.h`: three lengths, the owner, the
-/// addresses of the mark, of a base and of a semaphore that are not used, the provider, the name, and
-/// the argument.
+/// addresses of the mark, of a base and of a semaphore that are not used, the provider, the name,
+/// and the argument.
 #[cfg(is_marked)]
 #[doc(hidden)]
 #[macro_export]

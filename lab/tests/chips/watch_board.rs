@@ -1,5 +1,5 @@
-//! `chronoscope watch --stream`: emulated boards send their marks, and each interval is the one that the
-//! observer counts in the same image, to the instruction.
+//! `chronoscope watch --stream`: emulated boards send their marks, and each interval is the one
+//! that the observer counts in the same image, to the instruction.
 
 use std::{
     fs,
@@ -45,8 +45,8 @@ fn watch(image: &str, stream: &str, more: &[&str]) -> Answer {
     chronoscope(&[&watch[..], more].concat())
 }
 
-/// The series of a stream's, and of the same image under the observer, where each instruction takes a
-/// nanosecond, are the same.
+/// The series of a stream's, and of the same image under the observer, where each instruction takes
+/// a nanosecond, are the same.
 #[track_caller]
 fn agree(folder: &Folder, machine: &str, image: &str, names: &[&str]) -> String {
     let stream = sent(folder, machine, image);
@@ -217,8 +217,8 @@ fn the_crate_s_board_sends_what_the_observer_counts() {
     };
     let image = build(&[]);
     let stream = agree(&folder, "netduinoplus2", &image, &["nops", "request", "round"]);
-    // Seven instructions, as marks without one count in `the_crate_s_marks_are_watched`, and the 13 of a
-    // mark; with an id the mark is one longer.
+    // Seven instructions, as marks without one count in `the_crate_s_marks_are_watched`, and the 13
+    // of a mark; with an id the mark is one longer.
     assert_eq!(lengths(&["watch", &image, "--stream", &stream], "nops"), [20; 10]);
     assert_eq!(lengths(&["watch", &image, "--stream", &stream], "request"), [14; 10]);
     let off = build(&["--features", "off"]);
@@ -283,7 +283,8 @@ fn a_board_behind_a_server_is_watched_while_it_runs() {
     assert_eq!(live, lengths(&["watch", &image, "--machine", "netduinoplus2"], "control"));
 }
 
-/// A benchmark of a function of three instructions, and of one whose length follows from its argument.
+/// A benchmark of a function of three instructions, and of one whose length follows from its
+/// argument.
 const BENCH: &str = "
     #![no_std]
     #![no_main]

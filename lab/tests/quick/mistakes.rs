@@ -84,6 +84,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("watch -- ./none", "write its path, as -- ./app"),
     ("watch --pid 4194305", "name another, or start as root"),
     ("watch file.txt --machine virt", "name the file that the linker wrote"),
+    ("watch file.txt --stream /dev/ttyUSB0", "name the file that the linker wrote"),
     ("cyclictest -x", "each thread sleeps to absolute times by"),
     ("cyclictest -p 98 -l 5", "write 91 or less"),
     ("cyclictest -a 9-", "write processors as 2, 0-3 or 0,2"),

@@ -1,5 +1,6 @@
-//! Programs with marks of their own that `chronoscope watch` measures: `./chronoscope example own loop-c`.
-//! Each command is printed before it runs, so that a reader can type it for a program of theirs.
+//! Programs with marks of their own that `chronoscope watch` measures: `./chronoscope example own
+//! loop-c`. Each command is printed before it runs, so that a reader can type it for a program of
+//! theirs.
 
 use std::{fs, process::Command};
 
@@ -10,8 +11,8 @@ use crate::{
     repository::{root, target},
 };
 
-/// A program, the commands that build it and start its board, and the one that watches it. They run in the
-/// repository's folder; `OUT` stands for the folder of built files.
+/// A program, the commands that build it and start its board, and the one that watches it. They run
+/// in the repository's folder; `OUT` stands for the folder of built files.
 struct Example {
     name: &'static str,
     about: &'static str,

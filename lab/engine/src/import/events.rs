@@ -1,6 +1,7 @@
-//! The events of Linux's scheduler and interrupts as text: the output of `perf script`, of `trace-cmd
-//! report`, and the file `trace` of tracefs. A case with a series for each task's wait from its wake-up
-//! to running, for each interrupt's handler, and for each task's time in a row on a processor.
+//! The events of Linux's scheduler and interrupts as text: the output of `perf script`, of
+//! `trace-cmd report`, and the file `trace` of tracefs. A case with a series for each task's wait
+//! from its wake-up to running, for each interrupt's handler, and for each task's time in a row on
+//! a processor.
 
 use std::collections::BTreeMap;
 
@@ -55,8 +56,8 @@ struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// The event of a line as `task 7 [001] 12.345678: sched:sched_switch: …`, or `task-7 [001] d..2.
-    /// 12.345678: sched_switch: …`; `None` for other lines.
+    /// The event of a line as `task 7 [001] 12.345678: sched:sched_switch: …`, or `task-7 [001]
+    /// d..2. 12.345678: sched_switch: …`; `None` for other lines.
     fn parse(line: &'a str) -> Option<Self> {
         // A task's name may have brackets: the processor is the first number in them.
         let (place, processor, rest) = line.match_indices('[').find_map(|(place, _)| {

@@ -238,8 +238,8 @@ impl Measured {
         }
     }
 
-    /// Adds a series of intervals for each task or handler, those with the most intervals first. The
-    /// rarest beyond [`MOST`] are left out, with a remark.
+    /// Adds a series of intervals for each task or handler, those with the most intervals first.
+    /// The rarest beyond [`MOST`] are left out, with a remark.
     fn add_most<K: Ord>(
         &mut self,
         intervals: BTreeMap<K, Vec<Interval>>,

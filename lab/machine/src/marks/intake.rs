@@ -1,4 +1,5 @@
-//! Takes in a board's stream of marks: their hits in the order of time, and everything that was lost.
+//! Takes in a board's stream of marks: their hits in the order of time, and everything that was
+//! lost.
 
 use std::collections::HashMap;
 

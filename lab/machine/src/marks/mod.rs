@@ -179,7 +179,8 @@ const RISCV: [&str; 32] = [
     "t5", "t6",
 ];
 
-/// The registers of x86-64, by perf's numbers (`asm/perf_regs.h`). The empty names are of no general register.
+/// The registers of x86-64, by perf's numbers (`asm/perf_regs.h`). The empty names are of no
+/// general register.
 const X86_64: [&str; 24] = [
     "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "", "", "", "", "", "", "", "", "r8",
     "r9", "r10", "r11", "r12", "r13", "r14", "r15",

@@ -23,7 +23,8 @@ pub struct Series {
     pub unfinished: u64,
     /// The ends without a begin.
     pub unbegun: u64,
-    /// The intervals in which the processor may have slept, in an emulator: sleep is no part of them.
+    /// The intervals in which the processor may have slept, in an emulator: sleep is no part of
+    /// them.
     pub slept: u64,
     /// Both a begin and an end are in the program; `true` for other kinds.
     pub is_whole: bool,

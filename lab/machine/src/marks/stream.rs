@@ -1,5 +1,6 @@
 //! The stream of a board's marks, as `chronoscope_board.h` and the crate's feature `board` send it:
-//! frames of COBS with a CRC-16, each ended by a zero. Garbage between frames is skipped and counted.
+//! frames of COBS with a CRC-16, each ended by a zero. Garbage between frames is skipped and
+//! counted.
 
 /// The bytes of a frame without its zero: a byte of COBS, a letter, the words, and the CRC.
 const HEAD: usize = 1 + 1 + 4 * 5 + 2;
@@ -142,8 +143,8 @@ impl Extended {
         Self { counter, last: value, now: u64::from(counter.top) / 2 }
     }
 
-    /// The time in ticks of a value that is less than half a period before or after the last one. The
-    /// largest time becomes the last. `None` if the counter has no such value.
+    /// The time in ticks of a value that is less than half a period before or after the last one.
+    /// The largest time becomes the last. `None` if the counter has no such value.
     pub fn at(&mut self, value: u32) -> Option<u64> {
         let period = u64::from(self.counter.top) + 1;
         let after = self.after(value)?;
@@ -158,8 +159,8 @@ impl Extended {
         Some(time)
     }
 
-    /// The time of a value that is after the last one by an unknown number of periods: by none. `None` if
-    /// the counter has no such value.
+    /// The time of a value that is after the last one by an unknown number of periods: by none.
+    /// `None` if the counter has no such value.
     pub fn jump(&mut self, value: u32) -> Option<u64> {
         self.now += self.after(value)?;
         self.last = value;

@@ -1,5 +1,5 @@
-//! The marks of a program while it runs, as lines for a terminal: the longest round so far, the rounds
-//! over the bound, and how many rounds were how long.
+//! The marks of a program while it runs, as lines for a terminal: the longest round so far, the
+//! rounds over the bound, and how many rounds were how long.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use chronoscope_units::{ladder::Ladder, show};
 /// The length of a bar in characters.
 const BAR: usize = 40;
 
-/// One series, as far as it was counted. Each interval is counted once, however often the lines are made.
+/// One series, as far as it was counted. Each interval is counted once, however often the lines are
+/// made.
 #[derive(Default)]
 pub struct View {
     /// The longest length that is allowed, by the name of the series, in ns.
@@ -33,8 +34,8 @@ impl View {
         self.tick = nanoseconds;
     }
 
-    /// Counts the intervals that are new, of the first series with a bound, or else of the first of times,
-    /// and returns the lines; none without a series.
+    /// Counts the intervals that are new, of the first series with a bound, or else of the first of
+    /// times, and returns the lines; none without a series.
     pub fn lines(&mut self, pairing: &Pairing) -> Vec<String> {
         let all = pairing.series();
         let bounded = all.iter().find(|series| self.bounds.contains_key(&series.name));

@@ -1,5 +1,5 @@
-//! Watches a board by the stream of marks that its program sends: on a serial line, over TCP, or in a
-//! file. The image names the marks; nothing runs it here.
+//! Watches a board by the stream of marks that its program sends: on a serial line, over TCP, or in
+//! a file. The image names the marks; nothing runs it here.
 
 use std::{
     collections::BTreeMap,
@@ -133,8 +133,8 @@ impl Board {
         self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
     }
 
-    /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view counts
-    /// the rounds above.
+    /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view
+    /// counts the rounds above.
     pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
         Self { bounds, ..self }
     }
