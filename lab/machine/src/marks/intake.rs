@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use super::{
     Kind, Mark, Pairing,
@@ -51,6 +51,20 @@ struct Time {
     head: u64,
     /// The time of the first record.
     first: Option<u64>,
+    /// The ticks of the watch before the program began anew.
+    before: u64,
+}
+
+impl Time {
+    fn new(counter: Counter, position: u32, clock: u32, before: u64) -> Self {
+        let extended = Extended::new(counter, clock);
+        Self { counter, extended, position, record: 0, head: 0, first: None, before }
+    }
+
+    /// The ticks of the watch until a time.
+    fn elapsed(&self, now: u64) -> u64 {
+        self.before + now.saturating_sub(self.first.unwrap_or(now))
+    }
 }
 
 impl Intake {
@@ -101,7 +115,7 @@ impl Intake {
                 counter.hertz,
                 counter.top
             ),
-            Frame::Head { counter, position, clock, .. } => self.head(counter, position, clock),
+            Frame::Head { counter, position, clock, .. } => self.head(counter, position, clock)?,
             Frame::Record { position, place, clock, argument } => {
                 self.record(position, place, clock, argument);
             }
@@ -109,37 +123,35 @@ impl Intake {
         Ok(())
     }
 
-    fn head(&mut self, counter: Counter, position: u32, clock: u32) {
-        let is_first = self.clock.is_none();
-        if let Some(time) = self.clock.as_mut().filter(|time| time.counter == counter) {
-            let ahead = position.wrapping_sub(time.position);
-            if ahead.cast_signed() >= 0 {
-                let was = time.head;
-                let now = time.extended.at(clock);
-                match now {
-                    Some(now) if now >= was => time.head = now,
-                    Some(_) => {
-                        time.head = time.extended.jump(clock).unwrap_or(was);
-                        time.record = time.head;
-                        self.counts.pauses += 1;
-                        self.pairing.break_off();
-                    }
-                    None => {}
-                }
-                self.skip(position);
-                return;
-            }
-        }
-        // The first head, or one of a program that has begun anew.
-        let mut extended = Extended::new(counter, clock);
-        let now = extended.at(clock).unwrap_or_default();
-        let before = self.clock.as_ref().and_then(|time| Some(time.record - time.first?));
-        let first = before.map(|before| now.saturating_sub(before));
-        self.clock = Some(Time { counter, extended, position, record: 0, head: now, first });
-        if !is_first {
+    fn head(&mut self, counter: Counter, position: u32, clock: u32) -> Result<()> {
+        let Some(time) = &mut self.clock else {
+            self.clock = Some(Time::new(counter, position, clock, 0));
+            return Ok(());
+        };
+        ensure!(
+            time.counter == counter,
+            "the board's clock changes from {} to {} Hz, or its largest value: watch one program",
+            time.counter.hertz,
+            counter.hertz
+        );
+        if position.wrapping_sub(time.position).cast_signed() < 0 {
+            // A program that begins anew.
+            *time = Time::new(counter, position, clock, time.elapsed(time.record));
             self.counts.restarts += 1;
             self.pairing.break_off();
+            return Ok(());
         }
+        match time.extended.at(clock) {
+            Some(now) if now < time.head => {
+                time.head = time.extended.jump(clock).unwrap_or(time.head);
+                self.counts.pauses += 1;
+                self.pairing.break_off();
+            }
+            Some(now) => time.head = now,
+            None => {}
+        }
+        self.skip(position);
+        Ok(())
     }
 
     /// Counts the records up to a position as lost.
@@ -178,12 +190,13 @@ impl Intake {
             }
         };
         time.record = now;
-        let first = *time.first.get_or_insert(now);
+        time.first.get_or_insert(now);
+        let now = time.elapsed(now);
         match self.marks.get(&place) {
             Some(&(mark, has_argument)) => {
                 let argument = has_argument.then_some(u64::from(argument));
                 // All numbers are of marks.
-                let _ = self.pairing.hit(mark, 0, now.saturating_sub(first), argument);
+                let _ = self.pairing.hit(mark, 0, now, argument);
             }
             None => self.counts.unknown += 1,
         }
@@ -296,6 +309,15 @@ mod tests {
         ];
         let (lengths, counts) = read(&stream);
         assert_eq!((lengths, counts.restarts, counts.unknown), (vec![7], 1, 1));
+    }
+
+    #[test]
+    fn a_clock_that_changes_is_refused() {
+        let mut intake = Intake::new(&[]);
+        intake.feed(&head(0, 0)).unwrap();
+        let other = encode(b'H', &[1, 2_000_000, TOP, 1, 5]);
+        let error = intake.feed(&other).unwrap_err().to_string();
+        assert!(error.contains("from 1000000 to 2000000 Hz"), "{error}");
     }
 
     #[test]

@@ -140,7 +140,8 @@ pub struct Extended {
 impl Extended {
     /// Begins with the counter at a value, half a period after the time 0.
     pub fn new(counter: Counter, value: u32) -> Self {
-        Self { counter, last: value, now: u64::from(counter.top) / 2 }
+        let last = value.min(counter.top);
+        Self { counter, last, now: u64::from(counter.top) / 2 }
     }
 
     /// The time in ticks of a value that is less than half a period before or after the last one.
@@ -238,5 +239,7 @@ mod tests {
         let start = down.now;
         assert_eq!((down.at(0), down.at(99)), (Some(start + 3), Some(start + 4)));
         assert_eq!((down.at(90), down.at(100)), (Some(start + 13), None));
+        let mut damaged = Extended::new(Counter { top: 99, ..UP }, u32::MAX);
+        assert!(damaged.at(0).is_some());
     }
 }
