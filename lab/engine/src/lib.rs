@@ -10,6 +10,7 @@ pub mod journal;
 pub mod observation;
 pub mod peer;
 pub mod runner;
+pub mod schedule;
 pub mod stream;
 pub mod study;
 pub mod variant;

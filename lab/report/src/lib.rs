@@ -31,6 +31,7 @@ pub mod outcomes;
 mod paint;
 pub mod perfetto;
 pub mod plan;
+pub mod schedule;
 mod screen;
 pub mod table;
 pub mod text_table;

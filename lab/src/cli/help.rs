@@ -74,6 +74,16 @@ It runs in the repository's checkout, which must have no changes, and leaves it
 where it was. A commit that cannot be built is skipped. Exit status: 0 if the
 commit is found, else 1.";
 
+pub const SCHEDULE: &str = "\
+Examples:
+  chronoscope schedule tasks.toml --target tandem@cortex-m4,freertos@cortex-m4
+  chronoscope schedule tasks.toml --chip stm32f405 --clock 84MHz
+
+A task of the file is a table [[task]] with name, priority (a greater number is
+more urgent), period or distance, execution, and if need be deadline, jitter,
+lock and hold. Exit status: 0 if all deadlines are met, 2 if one is missed or
+a response took longer than analysed, 1 for an error.";
+
 pub const REPORT: &str = "\
 Examples:
   chronoscope report                    the answer of the last run

@@ -88,6 +88,10 @@ pub enum Command {
     /// bad one with `git bisect`, on an emulated target, and show what it executes more.
     #[command(after_help = help::BISECT)]
     Bisect(Bisect),
+    /// Do all tasks of a set meet their deadlines? The response times by analysis with the kernel's
+    /// measured worst costs, and then of the same set when it runs, on emulated targets.
+    #[command(after_help = help::SCHEDULE)]
+    Schedule(Schedule),
     /// Show a run that is stored, or a JSON file of one, in any format.
     #[command(after_help = help::REPORT)]
     Report(Report),
@@ -481,6 +485,31 @@ pub struct Why {
     /// Write the answer to a file instead; a page if it is named FILE.html.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Schedule {
+    /// The tasks, a TOML file; several for several sets.
+    #[arg(value_name = "TASKS.toml", required = true)]
+    pub tasks: Vec<PathBuf>,
+    /// Emulated targets [default: tandem@cortex-m4,freertos@cortex-m4].
+    #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
+    pub target: Vec<String>,
+    /// Take the costs in cycles of this chip, as stm32f405, by a model's upper bound; one cycle an
+    /// instruction without it.
+    #[arg(long)]
+    pub chip: Option<String>,
+    /// The rate of the processor's clock, as 84MHz; in place of the file's.
+    #[arg(long, value_name = "RATE")]
+    pub clock: Option<String>,
+    /// Write the answer to a file instead.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print no progress and no notes.
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub keep: Keep,
 }
 
 #[derive(Args)]

@@ -30,6 +30,7 @@ mod published;
 mod recover;
 mod report;
 mod run;
+mod schedule;
 mod schema;
 mod session;
 mod show;
@@ -64,6 +65,7 @@ pub fn execute(cli: Cli) -> Result<u8> {
         Command::Worst(run) => worst::execute(run),
         Command::Why(why) => why::execute(&why),
         Command::Bisect(bisect) => bisect::execute(&bisect),
+        Command::Schedule(schedule) => schedule::execute(&schedule),
         Command::Report(report) => report::execute(&report),
         Command::Trace(trace) => trace::execute(&trace),
         Command::Compare(compare) => compare::execute(&compare),

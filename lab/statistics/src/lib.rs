@@ -10,7 +10,8 @@
 //! random numbers, and [`beta`] and [`gamma`] the special functions that tests and bounds need.
 //! [`predict`] says from the ranks of earlier runs how often the next one is beyond them.
 //! [`change`] finds where a sequence of runs changed its level, while it grows. [`notable`] keeps the
-//! largest samples and the misses of a series that is too long to be kept whole.
+//! largest samples and the misses of a series that is too long to be kept whole. [`schedule`] bounds the
+//! response times of tasks under fixed priorities.
 //!
 //! No function here panics on odd input: a figure that cannot be computed is `None`, and a verdict
 //! that cannot be reached gives its reason.
@@ -30,6 +31,7 @@ pub mod notable;
 pub mod order;
 pub mod predict;
 pub mod resample;
+pub mod schedule;
 pub mod sequential;
 pub mod significance;
 pub mod slope;

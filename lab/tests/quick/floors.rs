@@ -38,7 +38,7 @@ const REPORT: House = House {
         &["tests"],
         &["format"],
         &["comparison_text", "github", "google_benchmark_console", "html", "junit"],
-        &["google_benchmark", "outcomes", "why"],
+        &["google_benchmark", "outcomes", "schedule", "why"],
         &["answer"],
         &["table"],
         &[
@@ -67,7 +67,7 @@ const ENGINE: House = House {
     floors: &[
         &["fleet", "import", "runner", "variant"],
         &["doctor", "journal", "observation", "study"],
-        &["case", "peer", "stream"],
+        &["case", "peer", "schedule", "stream"],
     ],
 };
 const MACHINE: House = House {
@@ -118,7 +118,7 @@ const STATISTICS: House = House {
         &["tests"],
         &["compare", "notable"],
         &["between", "change", "decide", "needed", "sequential", "summary"],
-        &["order", "significance", "slope", "tail"],
+        &["order", "schedule", "significance", "slope", "tail"],
         &["bursts"],
         &["gamma", "resample"],
         &["beta", "predict"],

@@ -19,6 +19,7 @@ pub mod period;
 pub mod pipeline;
 pub mod spawn;
 pub mod switch;
+pub mod taskset;
 pub mod ticks;
 pub mod transaction;
 pub mod wakeup;
@@ -78,6 +79,7 @@ macro_rules! experiments {
             interference: kind [processor_time];
             log: kind [log];
             pipeline: kind [messages delays];
+            taskset: kind [interrupts masking mutexes];
             image: lab [];
             operations: lab [];
             worst: lab [];
