@@ -29,6 +29,7 @@ mod registers;
 mod rtl;
 mod rv32;
 mod rv64;
+mod schedule;
 mod serial;
 mod serial_images;
 mod shards;

@@ -135,6 +135,8 @@ impl Desk {
         let page = fs::read_to_string(page).expect("the tutorial is there");
         let study = page.split("```toml\n").nth(1).and_then(|part| part.split("```").next());
         folder.file("kernel.toml", study.expect("the tutorial has a study"));
+        let tasks = root().join("docs/examples/tasks.toml");
+        symlink(tasks, folder.path("tasks.toml")).expect("a link to the tasks");
         for program in ["app", "build/app"] {
             copy_program("/bin/true", folder.path(program));
         }
