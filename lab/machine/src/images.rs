@@ -89,6 +89,8 @@ pub(super) enum Variant {
     Traced,
     /// Drives pins at the marks.
     Pins,
+    /// Has the experiment `taskset` too.
+    TaskSet,
     /// Measures processes, each with an address space of its own.
     Processes,
     /// The plain image, compiled with other options; its name in the index.
@@ -102,6 +104,7 @@ impl Variant {
             Self::Plain => "plain",
             Self::Traced => "traced",
             Self::Pins => "pins",
+            Self::TaskSet => "taskset",
             Self::Processes => "processes",
             Self::Built(name) => name,
         }

@@ -8,11 +8,7 @@ use chronoscope_statistics::schedule::{
 use chronoscope_units::{show, words::listed};
 
 use crate::{
-    answer::{
-        rule::proper,
-        span::grouped,
-        terminal::plain,
-    },
+    answer::{rule::proper, span::grouped, terminal::plain},
     screen::{SIZE, Screen},
     text_table::{Side, TextTable, fold},
 };
@@ -59,7 +55,9 @@ pub struct Row {
 impl Row {
     /// The observation is above the bound, so the analysis or a cost is wrong.
     fn is_violated(&self) -> bool {
-        self.response.ticks().is_some_and(|bound| self.response.meets() && self.observed > bound as f64)
+        self.response
+            .ticks()
+            .is_some_and(|bound| self.response.meets() && self.observed > bound as f64)
     }
 
     /// The running task was late.
@@ -123,7 +121,11 @@ impl Schedule {
             format!("; the tightest is {name} with {:.0} % left", left.floor())
         });
         let count = self.rows.len();
-        let all = if count == 1 { "The task meets its deadline".to_owned() } else { format!("All {count} tasks meet their deadlines") };
+        let all = if count == 1 {
+            "The task meets its deadline".to_owned()
+        } else {
+            format!("All {count} tasks meet their deadlines")
+        };
         format!("{all} on {kernel}{tightest}")
     }
 
@@ -202,7 +204,9 @@ impl Schedule {
                 self.time(row.task.period),
                 self.time(row.task.deadline),
                 self.time(row.task.work),
-                row.response.ticks().map_or_else(|| "no bound".to_owned(), |ticks| self.time(ticks)),
+                row.response
+                    .ticks()
+                    .map_or_else(|| "no bound".to_owned(), |ticks| self.time(ticks)),
                 show(self.ns(row.observed), "ns"),
                 row.ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}")),
                 remark.to_owned(),
@@ -293,10 +297,18 @@ mod tests {
         assert!(schedule.holds());
         let text = text(schedule);
         // 10 + 400 of its own, 315 of the more urgent one, of 2000.
-        assert!(text.starts_with("All 2 tasks meet their deadlines on FreeRTOS; the tightest is ui with 63 % left."), "{text}");
+        assert!(
+            text.starts_with(
+                "All 2 tasks meet their deadlines on FreeRTOS; the tightest is ui with 63 % left."
+            ),
+            "{text}"
+        );
         assert!(text.contains("200 jobs in 3 phases ran: none was late"), "{text}");
         assert!(text.contains("ui 2 ms 2 ms 400 µs 725 µs 720 µs 1.01"), "{text}");
-        assert!(text.contains("more in control and control misses; all execution times ×"), "{text}");
+        assert!(
+            text.contains("more in control and control misses; all execution times ×"),
+            "{text}"
+        );
         assert!(text.contains("kernel, at worst: wake 10 µs, switch 5 µs;"), "{text}");
     }
 

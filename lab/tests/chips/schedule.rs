@@ -31,7 +31,8 @@ fn responses(text: &str) -> Vec<(f64, f64)> {
             continue;
         }
         let time = |place: usize| {
-            let unit = ["ns", "µs", "ms"].iter().position(|unit| *unit == words[place + 1]).unwrap();
+            let unit =
+                ["ns", "µs", "ms"].iter().position(|unit| *unit == words[place + 1]).unwrap();
             words[place].parse::<f64>().unwrap() * 1000_f64.powi(unit as i32)
         };
         found.push((time(7), time(9)));
@@ -44,9 +45,15 @@ fn tandem_holds_a_set_on_a_chip_that_freertos_misses_and_running_confirms_both()
     let answer = schedule(&[&[&*example(), "--target", BOTH], &ON_CHIP[..]].concat());
     answer.exits(2);
     let (tandem, freertos) = answer.stdout.split_once("\n\n").expect("an answer for each kernel");
-    assert!(tandem.starts_with("All 4 tasks meet their deadlines on tandem; the tightest is "), "{tandem}");
+    assert!(
+        tandem.starts_with("All 4 tasks meet their deadlines on tandem; the tightest is "),
+        "{tandem}"
+    );
     assert!(tandem.contains("none was late, none took longer"), "{tandem}");
-    assert!(tandem.contains("room: ") && tandem.contains(" misses; all execution times × "), "{tandem}");
+    assert!(
+        tandem.contains("room: ") && tandem.contains(" misses; all execution times × "),
+        "{tandem}"
+    );
     assert!(freertos.contains(" misses on FreeRTOS: "), "{freertos}");
     assert!(freertos.contains("confirmed, ") && freertos.contains(" came late"), "{freertos}");
 }
@@ -98,9 +105,8 @@ fn drawn(seed: u64) -> String {
 /// Runs random sets on both kernels; no task that meets its deadlines may take longer than analysed.
 fn run_random(sets: u64, seed: u64) {
     let folder = Folder::new(&format!("schedule-random-{seed}"));
-    let files: Vec<String> = (0..sets)
-        .map(|set| folder.file(&format!("{set}.toml"), drawn(seed + set)))
-        .collect();
+    let files: Vec<String> =
+        (0..sets).map(|set| folder.file(&format!("{set}.toml"), drawn(seed + set))).collect();
     let mut arguments = vec!["--target", BOTH];
     arguments.extend(files.iter().map(|file| &**file));
     let answer = schedule(&arguments);

@@ -31,7 +31,6 @@ chronoscope_suite::offers! {
     own "latency" call;
     own "noise" noise;
     refuse "masked" "Linux keeps interrupts off where no signal shows it";
-    refuse "taskset" "a signal's handler waits for its own task, and no interrupt releases another";
     otherwise "this port does not offer the experiment for these kinds of task";
 }
 

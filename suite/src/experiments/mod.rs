@@ -19,6 +19,7 @@ pub mod period;
 pub mod pipeline;
 pub mod spawn;
 pub mod switch;
+#[cfg(feature = "taskset")]
 pub mod taskset;
 pub mod ticks;
 pub mod transaction;
@@ -62,7 +63,7 @@ macro_rules! experiments {
         $crate::experiments! { @rows [$then] $($context)* }
     };
     (@rows [$($then:tt)*] $($context:tt)*) => {
-        $($then)*! { $($context)*
+        $crate::with_taskset! { [$($then)*] { $($context)*
             delay: kind [delays];
             period: kind [delays];
             switch: pair [];
@@ -79,11 +80,35 @@ macro_rules! experiments {
             interference: kind [processor_time];
             log: kind [log];
             pipeline: kind [messages delays];
-            taskset: kind [interrupts masking mutexes];
+        } {
             image: lab [];
             operations: lab [];
             worst: lab [];
+        } }
+    };
+}
+
+/// Puts the row of `taskset` between the others, if it is compiled in: images of their own have it, so
+/// that no other image has an instruction of it.
+#[cfg(feature = "taskset")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_taskset {
+    ([$($then:tt)*] { $($before:tt)* } { $($after:tt)* }) => {
+        $($then)*! { $($before)*
+            taskset: kind [interrupts masking mutexes];
+            $($after)*
         }
+    };
+}
+
+/// The table without `taskset`.
+#[cfg(not(feature = "taskset"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_taskset {
+    ([$($then:tt)*] { $($before:tt)* } { $($after:tt)* }) => {
+        $($then)*! { $($before)* $($after)* }
     };
 }
 

@@ -89,7 +89,11 @@ const BUILDS: [Build; 4] = [
 
 /// Variants of a port's image that are built with a feature of the same name, if the port has it.
 /// The cargo profile keeps the files of one variant when another is built.
-const VARIANTS: [&str; 2] = ["traced", "pins"];
+const VARIANTS: [&str; 3] = ["traced", "pins", TASKSET];
+
+/// The variant with the experiment `taskset`, and the machine that it is for.
+const TASKSET: &str = "taskset";
+const TASKSET_ON: &str = "cortex-m4";
 
 /// The images of the workspace `firmware`, by kernel, chip and machine.
 ///
@@ -142,6 +146,7 @@ impl Place<'_> {
         let is_here = |variant: &&str| {
             self.port.features.contains_key(*variant)
                 && (*variant != "pins" || self.chip.pins.is_some())
+                && (*variant != TASKSET || self.machine == TASKSET_ON)
         };
         let variants = VARIANTS.into_iter().filter(is_here);
         ["plain"].into_iter().chain(variants).map(move |variant| {

@@ -173,7 +173,8 @@ impl TaskSet {
     /// # Errors
     /// A task is longer than its deadline, shorter than a tick, or the set uses more than the processor has.
     pub fn tasks(&self, scale: &Scale) -> Result<Vec<Task>> {
-        let tasks: Vec<Task> = self.tasks.iter().map(|task| task.at(scale)).collect::<Result<_>>()?;
+        let tasks: Vec<Task> =
+            self.tasks.iter().map(|task| task.at(scale)).collect::<Result<_>>()?;
         check_use(chronoscope_statistics::schedule::utilization(&tasks))?;
         Ok(tasks)
     }

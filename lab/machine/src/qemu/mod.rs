@@ -46,6 +46,9 @@ static TRACE: Parameter = Parameter {
     help: "record what the kernel does for `chronoscope trace`: its latest events; the recording's instructions are in the figures",
 };
 
+/// The experiment whose images have nothing else to measure.
+const TASKSET: &str = experiments::taskset::SPEC.name;
+
 /// Splits a request into the variant of the image that it asks for, and the rest for the image.
 ///
 /// # Errors
@@ -77,6 +80,7 @@ fn split(request: &Request) -> Result<(Variant, Request)> {
         (true, false, _) => Variant::Traced,
         (false, true, _) => Variant::Pins,
         (false, false, true) => Variant::Processes,
+        (false, false, false) if request.experiment() == TASKSET => Variant::TaskSet,
         (false, false, false) => Variant::Plain,
     };
     Ok((variant, rest))
@@ -284,6 +288,12 @@ impl Machine for Qemu<'_> {
             run(self, &Start { request, ..*start }, sink)?;
             return Ok(Recording::new());
         }
+        let is_listed = matches!(self.image, Source::Listed(_));
+        if is_listed && request.experiment() == TASKSET && variant != Variant::TaskSet {
+            let stream = StreamBuilder::begin(self.image.kernel(), &request)?;
+            return sink(&stream.refuse("this target has no image that runs a set of tasks")?)
+                .map(|()| Recording::new());
+        }
         let what = format!("{}@{} {}", self.image.kernel(), self.chip.name, start.request);
         let image = self.image.variant(variant)?;
         // Each start overwrites the files of the one before: the recording left is of a start that
@@ -358,11 +368,12 @@ fn semihosting(request: &Request) -> String {
 }
 
 impl Qemu<'_> {
-    /// Splits a request, as [`split`]. Without an image for processes, the plain one gets the
-    /// request, and refuses it.
+    /// Splits a request, as [`split`]. Without an image for processes or for a set of tasks, the plain
+    /// one gets the request, and refuses it.
     fn split(&self, request: &Request) -> Result<(Variant, Request)> {
         let (variant, rest) = split(request)?;
-        let is_missing = variant == Variant::Processes && !self.image.has(variant);
+        let of_its_own = matches!(variant, Variant::Processes | Variant::TaskSet);
+        let is_missing = of_its_own && !self.image.has(variant);
         Ok((if is_missing { Variant::Plain } else { variant }, rest))
     }
 

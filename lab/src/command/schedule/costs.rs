@@ -21,7 +21,8 @@ const EXPERIMENTS: [(&str, &[&str]); 4] = [
 ];
 
 /// The experiment that measures a free lock.
-const LOCK: (&str, &[&str]) = ("inversion", &["protocol=inheritance", "hog_us=1000", "hold_us=100"]);
+const LOCK: (&str, &[&str]) =
+    ("inversion", &["protocol=inheritance", "hog_us=1000", "hold_us=100"]);
 
 /// The end of the name of the series with the upper bounds of modelled cycles.
 const AT_MOST: &str = ", at most";
@@ -84,7 +85,8 @@ impl Plain {
         // The longest of all cases of an experiment in a domain.
         let longest = |name: &str, domain: Domain, of: fn(&CaseResult) -> Option<&SeriesResult>| {
             let cases = results.iter().filter(|case| {
-                case.experiment == name && case.clock.as_ref().is_some_and(|clock| clock.domain == domain)
+                case.experiment == name
+                    && case.clock.as_ref().is_some_and(|clock| clock.domain == domain)
             });
             let maxima = cases.filter_map(|case| of(case)?.summary.max);
             maxima.reduce(f64::max).with_context(|| format!("`{name}` has no figure"))
@@ -97,12 +99,14 @@ impl Plain {
         let emulator = clock_of(Domain::Instructions).context("no case counts instructions")?;
         let clock = if on_chip { clock_of(Domain::Cycles) } else { clock };
         let hertz = clock.context("no case counts cycles of the chip")?;
-        let [switch, wake, masked] = ["switch", "wakeup", "worst"].map(|name| longest(name, domain, upper));
+        let [switch, wake, masked] =
+            ["switch", "wakeup", "worst"].map(|name| longest(name, domain, upper));
         let switch = switch?;
         let rate = longest("switch", Domain::Instructions, first)? / switch;
         ensure!(rate > 0.0 && rate <= 1.0, "a switch takes fewer cycles than instructions");
         let has_lock = results.iter().any(|case| case.experiment == LOCK.0);
-        let lock = if has_lock { longest(LOCK.0, Domain::Instructions, unheld)? / rate } else { 0.0 };
+        let lock =
+            if has_lock { longest(LOCK.0, Domain::Instructions, unheld)? / rate } else { 0.0 };
         let costs = Costs {
             wake: wake?.ceil() as u64,
             switch: switch.ceil() as u64,
@@ -143,7 +147,9 @@ fn first(case: &CaseResult) -> Option<&SeriesResult> {
 
 /// The series with the upper bounds of the first measured one.
 fn at_most(case: &CaseResult) -> Option<&SeriesResult> {
-    case.series.iter().find(|series| series.role == Role::Auxiliary && series.name.ends_with(AT_MOST))
+    case.series
+        .iter()
+        .find(|series| series.role == Role::Auxiliary && series.name.ends_with(AT_MOST))
 }
 
 /// The series of a lock that nobody holds.

@@ -19,7 +19,10 @@ use chronoscope_engine::{
     schedule::TaskSet,
 };
 use chronoscope_machine::Machines;
-use chronoscope_report::{self as report, Screen, schedule::{Row, Schedule}};
+use chronoscope_report::{
+    self as report, Screen,
+    schedule::{Row, Schedule},
+};
 use chronoscope_run::{CaseResult, Target};
 use chronoscope_statistics::schedule::analysis;
 use chronoscope_units::{OneLine, parse_hertz, printable};

@@ -65,7 +65,8 @@ fn runs(tasks: &[Task], jobs: &[Vec<Job>]) -> Option<usize> {
     let number = tasks[ready].lock.map(|lock| lock.number);
     let has = |place: &usize| {
         let inside = section(&tasks[*place]).zip(jobs[*place].first());
-        let is_inside = inside.is_some_and(|((start, end), job)| start < job.done && job.done < end);
+        let is_inside =
+            inside.is_some_and(|((start, end), job)| start < job.done && job.done < end);
         is_inside && tasks[*place].lock.map(|lock| lock.number) == number
     };
     let owner = (0..tasks.len()).filter(|place| *place != ready).find(has);

@@ -70,15 +70,8 @@ fn each_lock_and_each_task_blocks_once() {
 /// By hand: own wake and release, the switches of two jobs, three handlers, one tick.
 #[test]
 fn the_costs_of_the_kernel_are_in_it() {
-    let costs = Costs {
-        wake: 3,
-        switch: 2,
-        release: 1,
-        tick: 4,
-        tick_period: 1000,
-        masked: 5,
-        lock: 0,
-    };
+    let costs =
+        Costs { wake: 3, switch: 2, release: 1, tick: 4, tick_period: 1000, masked: 5, lock: 0 };
     let tasks = [task(100, 10), task(200, 20), task(400, 30)];
     let found = within(&tasks, &costs);
     // 5 masked + 2 switch of a less urgent task + 1 + 3 + 10, two other handlers, a tick.
@@ -150,10 +143,16 @@ fn compare(sets: u64, seed: u64) -> (u64, u64) {
             let bounds = bounds.iter().take_while(|bound| bound.meets());
             for ((bound, seen), task) in bounds.zip(seen).zip(&tasks) {
                 let (Some(bound), Some(seen)) = (bound.ticks(), seen) else { continue };
-                assert!(seen <= bound, "set {set}, phase {phase}: {seen} > {bound}: {task:?}\n{tasks:?}");
+                assert!(
+                    seen <= bound,
+                    "set {set}, phase {phase}: {seen} > {bound}: {task:?}\n{tasks:?}"
+                );
                 compared += 1;
                 equal += u64::from(phase == 0 && !has_locks && seen == bound);
-                assert!(phase > 0 || has_locks || seen == bound, "set {set}: {seen} < {bound}\n{tasks:?}");
+                assert!(
+                    phase > 0 || has_locks || seen == bound,
+                    "set {set}: {seen} < {bound}\n{tasks:?}"
+                );
             }
         }
     }
