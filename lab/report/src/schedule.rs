@@ -1,5 +1,5 @@
-//! The answer about a set of tasks on kernels: response times by analysis, and as they were observed when
-//! the same set ran. The module analyses nothing.
+//! The answer about a set of tasks on kernels: response times by analysis, and as they were
+//! observed when the same set ran. The module analyses nothing.
 
 use chronoscope_statistics::schedule::{
     Costs, Task,
@@ -30,7 +30,8 @@ pub struct Schedule {
     pub rows: Vec<Row>,
     /// The kernel's costs, in ticks.
     pub costs: Costs,
-    /// The largest multiple of all execution times with which all deadlines are met, in thousandths.
+    /// The largest multiple of all execution times with which all deadlines are met, in
+    /// thousandths.
     pub scale: u64,
     /// The phases that ran; the first releases all tasks together.
     pub phases: usize,

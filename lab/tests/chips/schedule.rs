@@ -19,8 +19,8 @@ fn schedule(arguments: &[&str]) -> Answer {
     chronoscope(&[&["schedule", "-q", "--no-store"], arguments].concat())
 }
 
-/// The analysed and the observed response times of an answer's tables, in ns, of tasks that meet their
-/// deadlines.
+/// The analysed and the observed response times of an answer's tables, in ns, of tasks that meet
+/// their deadlines.
 fn responses(text: &str) -> Vec<(f64, f64)> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -102,7 +102,8 @@ fn drawn(seed: u64) -> String {
     text
 }
 
-/// Runs random sets on both kernels; no task that meets its deadlines may take longer than analysed.
+/// Runs random sets on both kernels; no task that meets its deadlines may take longer than
+/// analysed.
 fn run_random(sets: u64, seed: u64) {
     let folder = Folder::new(&format!("schedule-random-{seed}"));
     let files: Vec<String> =

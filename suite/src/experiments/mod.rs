@@ -88,8 +88,8 @@ macro_rules! experiments {
     };
 }
 
-/// Puts the row of `taskset` between the others, if it is compiled in: images of their own have it, so
-/// that no other image has an instruction of it.
+/// Puts the row of `taskset` between the others, if it is compiled in: images of their own have it,
+/// so that no other image has an instruction of it.
 #[cfg(feature = "taskset")]
 #[doc(hidden)]
 #[macro_export]

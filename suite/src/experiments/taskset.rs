@@ -1,25 +1,27 @@
-//! `taskset`: the response times of a set of tasks that interrupts release, as an application has them.
+//! `taskset`: the response times of a set of tasks that interrupts release, as an application has
+//! them.
 //!
-//! The request names up to seven tasks by falling priority. A timer's interrupt raises another one, whose
-//! handler releases each task by its semaphore, once in its period; the task then works, a part of it with a lock, and waits for its next
-//! release. In the first phase all tasks are released together, which is the worst moment for tasks
-//! without locks; in each further one they start with offsets drawn from `seed`. A phase lasts for two
-//! of the longest periods, and ends when all released jobs are done.
+//! The request names up to seven tasks by falling priority. A timer's interrupt raises another one,
+//! whose handler releases each task by its semaphore, once in its period; the task then works, a
+//! part of it with a lock, and waits for its next release. In the first phase all tasks are
+//! released together, which is the worst moment for tasks without locks; in each further one they
+//! start with offsets drawn from `seed`. A phase lasts for two of the longest periods, and ends
+//! when all released jobs are done.
 //!
-//! The work is a number of steps, calibrated once, so a pre-empted job still does all of it. Before the
-//! phases two costs are measured that no other experiment has: a more urgent task than all spins and
-//! reads the clock, and what interrupts it is the handler that releases one task (figure `release`), or
-//! the kernel's tick (figure `tick`).
+//! The work is a number of steps, calibrated once, so a pre-empted job still does all of it. Before
+//! the phases two costs are measured that no other experiment has: a more urgent task than all
+//! spins and reads the clock, and what interrupts it is the handler that releases one task (figure
+//! `release`), or the kernel's tick (figure `tick`).
 //!
 //! - **Start**: the time that the release is due.
 //! - **End**: the job's mark after its work.
 //! - **Sample**: one job. A series for each task.
 //! - **Control**: marks one straight after the other.
-//! - **Evidence**: the handler gave as many releases as there are jobs; a phase begins after all jobs of
-//!   the one before are done. As many releases were probed as asked for.
+//! - **Evidence**: the handler gave as many releases as there are jobs; a phase begins after all
+//!   jobs of the one before are done. As many releases were probed as asked for.
 //! - **Pin**: D0 to D4 belong to the first five tasks: high while a job works.
-//! - **Source**: Liu and Layland 1973; Joseph and Pandya 1986, whose analysis `chronoscope schedule`
-//!   compares with it.
+//! - **Source**: Liu and Layland 1973; Joseph and Pandya 1986, whose analysis `chronoscope
+//!   schedule` compares with it.
 
 mod sets;
 
@@ -345,8 +347,8 @@ where
     }
 }
 
-/// A task more urgent than all others: looks at what interrupts it while it spins, the kernel's tick and
-/// then the handler that releases one task.
+/// A task more urgent than all others: looks at what interrupts it while it spins, the kernel's
+/// tick and then the handler that releases one task.
 async fn prober<T>(bench: &'static Bench<T>)
 where
     T: Mutexes,
@@ -388,8 +390,8 @@ where
     kernel.give(bench.done);
 }
 
-/// Spins and reads the clock while `goes_on`, and once more. Returns the longest time between two reads
-/// less the shortest one, in ticks: the longest interruption.
+/// Spins and reads the clock while `goes_on`, and once more. Returns the longest time between two
+/// reads less the shortest one, in ticks: the longest interruption.
 fn longest_gap<K: Kernel>(kernel: &K, goes_on: impl Fn() -> bool) -> u32 {
     let (mut shortest, mut longest) = (i64::MAX, 0);
     let mut before = kernel.read();

@@ -1,5 +1,5 @@
-//! A set of tasks in a TOML file, for the analysis and for the experiment `taskset`. The module does not
-//! know how the costs of a kernel are measured.
+//! A set of tasks in a TOML file, for the analysis and for the experiment `taskset`. The module
+//! does not know how the costs of a kernel are measured.
 
 #[cfg(test)]
 mod tests;
@@ -170,8 +170,8 @@ impl TaskSet {
 
     /// The tasks in ticks: execution times are rounded up, all others down.
     ///
-    /// # Errors
-    /// A task is longer than its deadline, shorter than a tick, or the set uses more than the processor has.
+    /// # Errors A task is longer than its deadline, shorter than a tick, or the set uses more than
+    /// the processor has.
     pub fn tasks(&self, scale: &Scale) -> Result<Vec<Task>> {
         let tasks: Vec<Task> =
             self.tasks.iter().map(|task| task.at(scale)).collect::<Result<_>>()?;
@@ -179,8 +179,8 @@ impl TaskSet {
         Ok(tasks)
     }
 
-    /// The value of the parameter `set` of `taskset`, for an emulator with this many ns an instruction:
-    /// execution times are rounded down, periods up.
+    /// The value of the parameter `set` of `taskset`, for an emulator with this many ns an
+    /// instruction: execution times are rounded down, periods up.
     pub fn request(&self, scale: &Scale, ns: f64) -> String {
         let instructions = |length| scale.length(length) * scale.rate * ns;
         let task = |task: &Named| {

@@ -32,7 +32,8 @@ fn a_set_is_read_and_sorted_by_priority() {
     assert_eq!((tasks[1].work, tasks[1].lock), (16_800, Some(Lock { number: 1, hold: 840 })));
 }
 
-/// An instruction takes 1 ns of the emulator, and half a cycle's time: a second is 42 million of them.
+/// An instruction takes 1 ns of the emulator, and half a cycle's time: a second is 42 million of
+/// them.
 #[test]
 fn the_request_is_in_the_time_of_the_emulator() {
     let set = TaskSet::parse(TWO).unwrap();

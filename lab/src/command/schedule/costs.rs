@@ -74,8 +74,8 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// The costs from the results of [`cases`]. A tick of the analysis is a cycle of the chip, or one
-    /// instruction at the rate `clock`, which is ignored on a chip.
+    /// The costs from the results of [`cases`]. A tick of the analysis is a cycle of the chip, or
+    /// one instruction at the rate `clock`, which is ignored on a chip.
     ///
     /// # Errors
     /// A case has no figures.

@@ -1,5 +1,5 @@
-//! `chronoscope schedule`: a set of tasks on kernels, by analysis with the kernels' measured costs, and by
-//! running it.
+//! `chronoscope schedule`: a set of tasks on kernels, by analysis with the kernels' measured costs,
+//! and by running it.
 
 mod costs;
 
@@ -158,7 +158,8 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Measures the costs, then runs the set on each target, and analyses it; no schedules if stopped.
+    /// Measures the costs, then runs the set on each target, and analyses it; no schedules if
+    /// stopped.
     fn measure(
         &self,
         progress: &mut dyn Progress,

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! after Joseph and Pandya (1986) and Audsley, Burns, Richardson, Tindell and Wellings (1993), who
-//! added blocking and release jitter; the costs of a kernel as Burns and Wellings' book on real-time
-//! systems has them: two switches a job, the handlers of releases and the tick as the most urgent work.
-//! Blocking is of priority inheritance (Sha, Rajkumar and Lehoczky 1990): each less urgent task, and
-//! each lock, blocks once at most.
+//! added blocking and release jitter; the costs of a kernel as Burns and Wellings' book on
+//! real-time systems has them: two switches a job, the handlers of releases and the tick as the
+//! most urgent work. Blocking is of priority inheritance (Sha, Rajkumar and Lehoczky 1990): each
+//! less urgent task, and each lock, blocks once at most.
 
 use super::{Costs, Task};
 
@@ -22,8 +22,8 @@ const FAR: u64 = 1000;
 pub enum Response {
     /// Every job is done within this many ticks after its arrival.
     Within(u64),
-    /// A job may take this long. That is more than its deadline; where it is more than its period, a
-    /// later job may take even longer.
+    /// A job may take this long. That is more than its deadline; where it is more than its period,
+    /// a later job may take even longer.
     Misses(u64),
     /// No bound: the more urgent tasks and the kernel may take all of the processor.
     Never,
@@ -103,8 +103,8 @@ fn contention(costs: &Costs) -> u128 {
     2 * (u128::from(costs.switch) + u128::from(costs.lock))
 }
 
-/// The longest that less urgent work keeps a task from running: a masked stretch, a call of the kernel
-/// by which a less urgent task was about to switch, and critical sections.
+/// The longest that less urgent work keeps a task from running: a masked stretch, a call of the
+/// kernel by which a less urgent task was about to switch, and critical sections.
 fn blocking(tasks: &[Task], costs: &Costs, place: usize) -> u128 {
     let lower = &tasks[place + 1..];
     let kernel = if lower.is_empty() { 0 } else { u128::from(costs.switch) };
@@ -173,8 +173,8 @@ pub fn scale(tasks: &[Task], costs: &Costs) -> u64 {
     last(100_000, |thousandths| all_meet(&scaled(thousandths), costs))
 }
 
-/// The largest number up to `most` with `holds`, which holds for all below one number and for none from
-/// there on; 0 if it holds for none.
+/// The largest number up to `most` with `holds`, which holds for all below one number and for none
+/// from there on; 0 if it holds for none.
 fn last(most: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, most + 1);
     while high - low > 1 {

@@ -1,8 +1,8 @@
 //! Response times of periodic tasks under fixed priorities, by analysis and by simulation.
 //!
-//! [`analysis`] bounds them with the costs of a kernel; [`simulation`] runs a set second by second and
-//! shares no code with it, so that each can be held against the other. Times are whole ticks of any
-//! clock. The module knows no kernel and no unit.
+//! [`analysis`] bounds them with the costs of a kernel; [`simulation`] runs a set second by second
+//! and shares no code with it, so that each can be held against the other. Times are whole ticks of
+//! any clock. The module knows no kernel and no unit.
 
 pub mod analysis;
 pub mod simulation;

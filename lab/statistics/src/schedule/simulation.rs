@@ -1,5 +1,5 @@
-//! A set of tasks on a simulated processor, event by event: fixed priorities with pre-emption, locks
-//! with priority inheritance, and no costs of a kernel.
+//! A set of tasks on a simulated processor, event by event: fixed priorities with pre-emption,
+//! locks with priority inheritance, and no costs of a kernel.
 
 use super::Task;
 
@@ -11,8 +11,9 @@ struct Job {
     done: u64,
 }
 
-/// The longest response time of each task until `end`, with the arrivals from `offsets` on; `None` for a
-/// task none of whose jobs was done. A job takes its lock after half of its work outside of it.
+/// The longest response time of each task until `end`, with the arrivals from `offsets` on; `None`
+/// for a task none of whose jobs was done. A job takes its lock after half of its work outside of
+/// it.
 pub fn longest_responses(tasks: &[Task], offsets: &[u64], end: u64) -> Vec<Option<u64>> {
     let mut arrivals: Vec<u64> = offsets.to_vec();
     let mut jobs: Vec<Vec<Job>> = vec![Vec::new(); tasks.len()];

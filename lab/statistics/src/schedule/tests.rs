@@ -21,7 +21,8 @@ fn within(tasks: &[Task], costs: &Costs) -> Vec<Option<u64>> {
 const FREE: Costs =
     Costs { wake: 0, switch: 0, release: 0, tick: 0, tick_period: 0, masked: 0, lock: 0 };
 
-/// By hand: 3; 3 + 3 = 6 within the second release at 7; 5 + 2·3 + … = 20 with three and two releases.
+/// By hand: 3; 3 + 3 = 6 within the second release at 7; 5 + 2·3 + … = 20 with three and two
+/// releases.
 #[test]
 fn the_fixed_point_of_three_tasks_is_the_one_by_hand() {
     let tasks = [task(7, 3), task(12, 3), task(20, 5)];
@@ -48,7 +49,8 @@ fn jitter_brings_a_job_more_into_the_window() {
     assert_eq!(within(&[task(20, 5), task(50, 10)], &FREE), [Some(5), Some(15)]);
 }
 
-/// The first is blocked by the longest section of either lock that a less urgent task has: each once.
+/// The first is blocked by the longest section of either lock that a less urgent task has: each
+/// once.
 #[test]
 fn each_lock_and_each_task_blocks_once() {
     let tasks = [
@@ -125,8 +127,8 @@ fn drawn(random: &mut SplitMix64, count: usize, percent: u64) -> Vec<Task> {
     tasks
 }
 
-/// Sets of which none may be simulated above its analysis; returns the number of compared tasks, and of
-/// those that are simulated as long as analysed when released together.
+/// Sets of which none may be simulated above its analysis; returns the number of compared tasks,
+/// and of those that are simulated as long as analysed when released together.
 fn compare(sets: u64, seed: u64) -> (u64, u64) {
     let mut random = SplitMix64::new(seed);
     let (mut compared, mut equal) = (0, 0);
@@ -139,7 +141,7 @@ fn compare(sets: u64, seed: u64) -> (u64, u64) {
             let offset = |task: &Task| if phase == 0 { 0 } else { random.next_u64() % task.period };
             let offsets: Vec<u64> = tasks.iter().map(offset).collect();
             let seen = longest_responses(&tasks, &offsets, end);
-            // Where a more urgent task is late, jobs pile up, and the analysis claims nothing.
+            // Behind a task that is late, jobs pile up, and the analysis claims nothing.
             let bounds = bounds.iter().take_while(|bound| bound.meets());
             for ((bound, seen), task) in bounds.zip(seen).zip(&tasks) {
                 let (Some(bound), Some(seen)) = (bound.ticks(), seen) else { continue };

@@ -35,9 +35,9 @@ pub(super) struct Lock {
 }
 
 impl Set {
-    /// # Errors
-    /// [`Reason::Invalid`](crate::Reason::Invalid) for a text of another form, more than
-    /// [`MOST_TASKS`] tasks, a period of 0 or above [`LONGEST`], or more work than the processor can do.
+    /// # Errors [`Reason::Invalid`](crate::Reason::Invalid) for a text of another form, more than
+    /// [`MOST_TASKS`] tasks, a period of 0 or above [`LONGEST`], or more work than the processor
+    /// can do.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         const FORM: Refusal = invalid("a task of the set is not PERIOD.WORK.LOCK.HOLD");
         let mut set = Self::default();
