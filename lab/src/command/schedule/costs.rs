@@ -81,15 +81,21 @@ impl Plain {
     /// A case has no figures.
     pub fn new(results: &[&CaseResult], on_chip: bool, clock: Option<u64>) -> Result<Self> {
         results.iter().try_for_each(|case| check(case))?;
-        let domain = if on_chip { Domain::Cycles } else { Domain::Instructions };
+        let domain = if on_chip { Domain::Modelled } else { Domain::Instructions };
         // The longest of all cases of an experiment in a domain.
         let longest = |name: &str, domain: Domain, of: fn(&CaseResult) -> Option<&SeriesResult>| {
             let cases = results.iter().filter(|case| {
                 case.experiment == name
                     && case.clock.as_ref().is_some_and(|clock| clock.domain == domain)
             });
-            let maxima = cases.filter_map(|case| of(case)?.summary.max);
-            maxima.reduce(f64::max).with_context(|| format!("`{name}` has no figure"))
+            let ticks = |case: &CaseResult| {
+                let longest = of(case)?.summary.max?;
+                // Modelled time is in ns, and all else in the ticks of its clock.
+                let is_time = domain == Domain::Modelled;
+                let each = case.clock.as_ref().filter(|_| is_time).map(|clock| clock.hertz);
+                Some(each.map_or(longest, |hertz| (longest * hertz as f64 / 1e9).round()))
+            };
+            cases.filter_map(|case| ticks(case)).reduce(f64::max).with_context(|| format!("`{name}` has no figure"))
         };
         let upper: fn(&CaseResult) -> Option<&SeriesResult> = if on_chip { at_most } else { first };
         let clock_of = |domain: Domain| {
@@ -97,7 +103,7 @@ impl Plain {
             clocks.find(|clock| clock.domain == domain).map(|clock| clock.hertz)
         };
         let emulator = clock_of(Domain::Instructions).context("no case counts instructions")?;
-        let clock = if on_chip { clock_of(Domain::Cycles) } else { clock };
+        let clock = if on_chip { clock_of(Domain::Modelled) } else { clock };
         let hertz = clock.context("no case counts cycles of the chip")?;
         let [switch, wake, masked] =
             ["switch", "wakeup", "worst"].map(|name| longest(name, domain, upper));
