@@ -495,7 +495,7 @@ pub struct Schedule {
     /// Emulated targets [default: tandem@cortex-m4,freertos@cortex-m4].
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
     pub target: Vec<String>,
-    /// Take the costs in cycles of this chip, as stm32f405, by a model's upper bound; one cycle an
+    /// Take the costs in cycles of this chip, as stm32f405, by a model's estimate; one cycle an
     /// instruction without it.
     #[arg(long)]
     pub chip: Option<String>,

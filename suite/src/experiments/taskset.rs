@@ -113,7 +113,9 @@ struct Bench<T: Mutexes> {
     actors: &'static [Actor<T>],
     ends: Marks<T::Kernel>,
     phases: usize,
-    /// The origin of the phase: its low and its high half. Set while no release is due.
+    /// The origin of the phase, as the clock reads, and its low and its high half. Set while no
+    /// release is due.
+    start: <T::Kernel as Clock>::Slot,
     origin: [AtomicU32; 2],
     /// The releases that the handler has given.
     given: AtomicU32,
@@ -195,6 +197,7 @@ where
         actors,
         ends: Marks::new(arena, places)?,
         phases,
+        start: Slot::empty(),
         origin: [AtomicU32::new(0), AtomicU32::new(0)],
         given: AtomicU32::new(0),
         probed: kernel.semaphore(0)?,
@@ -249,6 +252,7 @@ where
     /// Sets the origin `lead` ticks ahead, and the timer for the first release. Returns the origin.
     fn begin(&self, lead: u64) -> u64 {
         let origin = self.kernel.now() + lead;
+        self.start.store(<T::Kernel as Clock>::Slot::truncate(origin));
         self.origin[0].store(origin as u32, Relaxed);
         self.origin[1].store((origin >> 32) as u32, Relaxed);
         let waiting = self.actors.iter().filter(|actor| actor.left.load(Relaxed) > 0);
@@ -259,15 +263,15 @@ where
 
     /// The handler: gives all releases that are due, and sets the timer for the next one.
     fn release_due(&'static self) {
-        let [low, high] = [0, 1].map(|half| u64::from(self.origin[half].load(Relaxed)));
-        let origin = high << 32 | low;
+        let start = self.start.load();
+        let elapsed = || <T::Kernel as Clock>::Slot::between(start, self.kernel.read());
         loop {
-            let now = self.kernel.now();
-            let mut next = None;
+            let now = elapsed();
+            let mut next = u32::MAX;
             for actor in self.actors {
                 let mut left = actor.left.load(Relaxed);
                 let mut due = actor.due.load(Relaxed);
-                if left > 0 && origin + u64::from(due) <= now {
+                if left > 0 && i64::from(due) <= now {
                     due += actor.period;
                     left -= 1;
                     actor.due.store(due, Relaxed);
@@ -276,13 +280,15 @@ where
                     self.kernel.give_from_handler(&actor.released);
                 }
                 if left > 0 {
-                    next = Some(next.map_or(due, |next: u32| next.min(due)));
+                    next = next.min(due);
                 }
             }
-            let Some(next) = next else { return };
-            let next = origin + u64::from(next);
-            if next > self.kernel.now() {
-                self.kernel.arm(next);
+            if next == u32::MAX {
+                return;
+            }
+            if i64::from(next) > elapsed() {
+                let [low, high] = [0, 1].map(|half| u64::from(self.origin[half].load(Relaxed)));
+                self.kernel.arm((high << 32 | low) + u64::from(next));
                 return;
             }
         }

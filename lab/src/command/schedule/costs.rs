@@ -9,7 +9,7 @@ use chronoscope_engine::{
     schedule::Scale,
 };
 use chronoscope_machine::Machines;
-use chronoscope_run::{CaseResult, Domain, Role, SeriesResult, Target, names::CHIP};
+use chronoscope_run::{CaseResult, Domain, SeriesResult, Target, names::CHIP};
 use chronoscope_statistics::schedule::Costs;
 
 /// The experiments that measure costs, with their settings; on a chip, its time is measured too.
@@ -23,9 +23,6 @@ const EXPERIMENTS: [(&str, &[&str]); 4] = [
 /// The experiment that measures a free lock.
 const LOCK: (&str, &[&str]) =
     ("inversion", &["protocol=inheritance", "hog_us=1000", "hold_us=100"]);
-
-/// The end of the name of the series with the upper bounds of modelled cycles.
-const AT_MOST: &str = ", at most";
 
 /// The cases, in instructions, and then for a chip in its cycles.
 ///
@@ -97,7 +94,6 @@ impl Plain {
             };
             cases.filter_map(|case| ticks(case)).reduce(f64::max).with_context(|| format!("`{name}` has no figure"))
         };
-        let upper: fn(&CaseResult) -> Option<&SeriesResult> = if on_chip { at_most } else { first };
         let clock_of = |domain: Domain| {
             let mut clocks = results.iter().filter_map(|case| case.clock.as_ref());
             clocks.find(|clock| clock.domain == domain).map(|clock| clock.hertz)
@@ -106,7 +102,7 @@ impl Plain {
         let clock = if on_chip { clock_of(Domain::Modelled) } else { clock };
         let hertz = clock.context("no case counts cycles of the chip")?;
         let [switch, wake, masked] =
-            ["switch", "wakeup", "worst"].map(|name| longest(name, domain, upper));
+            ["switch", "wakeup", "worst"].map(|name| longest(name, domain, first));
         let switch = switch?;
         let rate = longest("switch", Domain::Instructions, first)? / switch;
         ensure!(rate > 0.0 && rate <= 1.0, "a switch takes fewer cycles than instructions");
@@ -137,7 +133,7 @@ impl Plain {
         let megahertz = self.scale.hertz as f64 / 1e6;
         match chip.and_then(|chip| chip.split(':').next()) {
             Some(chip) => format!(
-                "cycles of {chip} at {megahertz} MHz, by the model's upper bound; run at {:.2} \
+                "cycles of {chip} at {megahertz} MHz, by the model's estimate; run at {:.2} \
                  instructions a cycle",
                 self.scale.rate
             ),
@@ -149,13 +145,6 @@ impl Plain {
 /// The first measured series.
 fn first(case: &CaseResult) -> Option<&SeriesResult> {
     case.measured().next()
-}
-
-/// The series with the upper bounds of the first measured one.
-fn at_most(case: &CaseResult) -> Option<&SeriesResult> {
-    case.series
-        .iter()
-        .find(|series| series.role == Role::Auxiliary && series.name.ends_with(AT_MOST))
 }
 
 /// The series of a lock that nobody holds.
