@@ -59,6 +59,9 @@ pub struct Observe {
     /// and each new value is a switch unless --switch says otherwise.
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub task: Option<String>,
+    /// Show the tasks by their names, by this view of the image's kernel: freertos, tandem, or a file.
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["task", "switch", "arrivals"])]
+    pub view: Option<String>,
     /// End the observation after this number of instructions.
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 100_000_000, value_parser = one_or_more)]
     pub limit: u64,

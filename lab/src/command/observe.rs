@@ -27,6 +27,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         append: &arguments.append,
         arrivals: arguments.arrivals.as_deref(),
         is_watched: false,
+        view: arguments.view.as_deref(),
     };
     let observed = Observed::new(&machines, &question)?;
     let case = Case::observation(observed.target(), observed.settings());

@@ -36,6 +36,7 @@ mod shards;
 mod slurm;
 mod startup;
 mod tutorials;
+mod views;
 mod watch;
 mod watch_board;
 mod worst;

@@ -1,7 +1,10 @@
 //! The events that QEMU's plugin has written (`ports/qemu-plugin/src/observe/events.rs`), and the
 //! intervals that follow from them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -9,17 +12,17 @@ use crate::marks::{Mark, Pairing, Series};
 pub use crate::stream::Interval;
 
 /// The kinds of events, by their numbers in the file.
-const END: u64 = 0;
+pub(super) const END: u64 = 0;
 const SPACE: u64 = 1;
-const SYSTEM_CALL: u64 = 2;
-const MACHINE_CALL: u64 = 3;
-const SUPERVISOR_TRAP: u64 = 4;
-const MACHINE_TRAP: u64 = 5;
-const SUPERVISOR_RETURN: u64 = 6;
-const MACHINE_RETURN: u64 = 7;
-const HIT: u64 = 8;
-const EXCEPTION: u64 = 9;
-const EXCEPTION_RETURN: u64 = 10;
+pub(super) const SYSTEM_CALL: u64 = 2;
+pub(super) const MACHINE_CALL: u64 = 3;
+pub(super) const SUPERVISOR_TRAP: u64 = 4;
+pub(super) const MACHINE_TRAP: u64 = 5;
+pub(super) const SUPERVISOR_RETURN: u64 = 6;
+pub(super) const MACHINE_RETURN: u64 = 7;
+pub(super) const HIT: u64 = 8;
+pub(super) const EXCEPTION: u64 = 9;
+pub(super) const EXCEPTION_RETURN: u64 = 10;
 const MASKED: u64 = 11;
 const SUPERVISOR_MASKED: u64 = 12;
 const SUPERVISOR_CAUSE: u64 = 13;
@@ -29,13 +32,15 @@ const UNPENDED: u64 = 16;
 const MACHINE_TIMER: u64 = 17;
 const SUPERVISOR_TIMER: u64 = 18;
 const AHEAD: u64 = 19;
-const TASK: u64 = 20;
+pub(super) const TASK: u64 = 20;
 const SYSTICK: u64 = 21;
 const BUSY_AT: u64 = 22;
 const BUSY: u64 = 23;
 const REGISTER: u64 = 24;
 const ARGUMENT: u64 = 25;
 const SLEPT: u64 = 26;
+pub(super) const WORD_AT: u64 = 27;
+pub(super) const WORD: u64 = 28;
 
 // The watched places, in the order of the plugin's options. An address that is both the start and
 // the end of intervals ends one first.
@@ -143,14 +148,19 @@ impl Figures {
     /// # Errors
     /// The file is cut short or damaged.
     pub fn from_events(bytes: &[u8], sign: Sign, marks: &[Mark]) -> Result<Self> {
-        let (events, rest) = bytes.as_chunks::<EVENT>();
-        if !rest.is_empty() {
-            bail!("the observer's file is cut short");
-        }
-        let mut reader = Reader { sign, marks: Pairing::new(marks), ..Reader::default() };
-        for event in events {
-            let (words, _) = event.as_chunks::<8>();
-            let [kind, now, value] = [words[0], words[1], words[2]].map(u64::from_le_bytes);
+        Self::with_places(bytes, sign, marks, 0)
+    }
+
+    /// Computes the figures as [`from_events`](Self::from_events) does. The image's marks are followed by
+    /// this number of other places, whose hits count for nothing here.
+    ///
+    /// # Errors
+    /// The file is cut short or damaged.
+    pub fn with_places(bytes: &[u8], sign: Sign, marks: &[Mark], others: u64) -> Result<Self> {
+        let others = marks.len() as u64..marks.len() as u64 + others;
+        let marks = Pairing::new(marks);
+        let mut reader = Reader { sign, marks, others, ..Reader::default() };
+        for [kind, now, value] in records(bytes)? {
             reader.take(kind, now, value)?;
         }
         reader.end.context("the observer's file is cut short")?;
@@ -183,6 +193,21 @@ impl Figures {
     }
 }
 
+/// The events of a file: the kind, the number of executed instructions, and the value.
+///
+/// # Errors
+/// The file is cut short.
+pub(super) fn records(bytes: &[u8]) -> Result<impl Iterator<Item = [u64; 3]>> {
+    let (events, rest) = bytes.as_chunks::<EVENT>();
+    if !rest.is_empty() {
+        bail!("the observer's file is cut short");
+    }
+    Ok(events.iter().map(|event| {
+        let (words, _) = event.as_chunks::<8>();
+        [words[0], words[1], words[2]].map(u64::from_le_bytes)
+    }))
+}
+
 /// A handler that has not returned.
 struct Handler {
     trap: Trap,
@@ -199,6 +224,8 @@ struct Reader {
     sign: Sign,
     figures: Figures,
     marks: Pairing,
+    /// The numbers of places that follow the marks, counted from the first mark.
+    others: Range<u64>,
     /// The argument of the mark that is hit next.
     argument: Option<u64>,
     now: u64,
@@ -307,6 +334,8 @@ impl Reader {
             }
             ARGUMENT => self.argument = Some(value),
             SLEPT => self.marks.sleep(),
+            // A view's: see `view::tasks`.
+            WORD_AT | WORD => {}
             HIT => self.hit(value, now)?,
             END => self.finish(value),
             _ => bail!(DAMAGED),
@@ -330,6 +359,9 @@ impl Reader {
     fn hit(&mut self, place: u64, now: u64) -> Result<()> {
         let argument = self.argument.take();
         if let Some(mark) = place.checked_sub(MARKS) {
+            if self.others.contains(&mark) {
+                return Ok(());
+            }
             return self.marks.hit(usize::try_from(mark)?, 0, now, argument).context(DAMAGED);
         }
         let hits = usize::try_from(place).ok().and_then(|place| self.figures.hits.get_mut(place));

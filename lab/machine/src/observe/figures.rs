@@ -17,6 +17,7 @@ use super::{
     Observed, busy,
     events::{Due, FROM, Figures, SWITCH, TO, Trap},
     image::Place,
+    named::Named,
 };
 
 /// The most series of traps, of interrupts with a due time, and of address spaces or tasks. The
@@ -26,8 +27,8 @@ const MOST_LATENCIES: usize = 16;
 const MOST_PLACES: usize = 12;
 
 /// The stream of an observation under construction.
-struct Encoder<'c> {
-    stream: StreamBuilder,
+pub(super) struct Encoder<'c> {
+    pub(super) stream: StreamBuilder,
     /// Series of a single sample are judged, since there are no longer ones.
     judges_single: bool,
     /// The cycles at each event, if the time of a chip is asked for.
@@ -42,6 +43,7 @@ pub fn encode(
     observed: &Observed<'_>,
     request: &Request,
     figures: &Figures,
+    named: Option<&Named<'_>>,
     cycles: Option<&Reads>,
 ) -> Result<Vec<u8>> {
     let stream = StreamBuilder::begin(&observed.name, request)?;
@@ -61,10 +63,13 @@ pub fn encode(
     for series in &figures.marks {
         encoder.mark(series)?;
     }
-    if !observed.is_watched {
-        encoder.seen(observed, figures)?;
+    if let Some(named) = named {
+        encoder.named(named)?;
     }
-    if figures.is_empty() {
+    if !observed.is_watched {
+        encoder.seen(observed, figures, named)?;
+    }
+    if figures.is_empty() && named.is_none_or(Named::is_empty) {
         let (table, core) = (observed.machines.table(), &observed.emulated.core);
         if let Some(place) = busy::sentence(&observed.image, figures, table, core) {
             encoder.stream.send(&Record::Log(&place))?;
@@ -106,7 +111,7 @@ fn latency(due: Due, is_arm: bool) -> String {
 }
 
 /// The name of a Cortex-M exception: Arm's, or the number of the chip's interrupt.
-fn exception(number: u64) -> String {
+pub(super) fn exception(number: u64) -> String {
     match number {
         2 => "NMI".to_owned(),
         3 => "HardFault".to_owned(),
@@ -126,7 +131,12 @@ fn exception(number: u64) -> String {
 
 impl Encoder<'_> {
     /// Adds the series that need no name: switches, traps, interrupts, masked time, stays.
-    fn seen(&mut self, observed: &Observed<'_>, figures: &Figures) -> Result<()> {
+    fn seen(
+        &mut self,
+        observed: &Observed<'_>,
+        figures: &Figures,
+        named: Option<&Named<'_>>,
+    ) -> Result<()> {
         if !figures.switches.is_empty() {
             self.intervals("from switch to switch", &figures.switches)?;
         }
@@ -143,10 +153,13 @@ impl Encoder<'_> {
         for (name, intervals) in masks.into_iter().filter(|(_, intervals)| !intervals.is_empty()) {
             self.intervals(name, intervals)?;
         }
+        let by_address = |place: u64| format!("{place:#x}");
+        let name =
+            |place: u64| named.and_then(|named| named.task(place)).map_or_else(|| by_address(place), str::to_owned);
         match (observed.task.is_some(), is_arm) {
-            (true, _) => self.places("task", &figures.tasks),
-            (false, true) => self.places("stack pointer", &figures.spaces),
-            (false, false) => self.places("address space", &figures.spaces),
+            (true, _) => self.places("task", &figures.tasks, name),
+            (false, true) => self.places("stack pointer", &figures.spaces, by_address),
+            (false, false) => self.places("address space", &figures.spaces, by_address),
         }
     }
 
@@ -189,13 +202,18 @@ impl Encoder<'_> {
 
     /// Adds the whole time of each of the longest used places as a figure, and the stays in it as a
     /// series.
-    fn places(&mut self, what: &str, places: &BTreeMap<u64, Vec<Interval>>) -> Result<()> {
+    fn places(
+        &mut self,
+        what: &str,
+        places: &BTreeMap<u64, Vec<Interval>>,
+        name: impl Fn(u64) -> String,
+    ) -> Result<()> {
         let whole = |stays: &[Interval]| stays.iter().map(|stay| stay.length).sum::<u64>();
         let mut sorted: Vec<_> =
             places.iter().map(|(place, stays)| (whole(stays), place, stays)).collect();
         sorted.sort_by_key(|(time, place, _)| (Reverse(*time), **place));
         for (time, place, stays) in sorted.iter().take(MOST_PLACES) {
-            let name = format!("in {what} {place:#x}");
+            let name = format!("in {what} {}", name(**place));
             self.stream.send(&Record::Figure {
                 name: &name,
                 unit: "instructions",
@@ -207,7 +225,7 @@ impl Encoder<'_> {
     }
 
     /// Says how many of `count` are left out beyond `most`.
-    fn left_out(&mut self, what: &str, which: &str, count: usize, most: usize) -> Result<()> {
+    pub(super) fn left_out(&mut self, what: &str, which: &str, count: usize, most: usize) -> Result<()> {
         match count.saturating_sub(most) {
             0 => Ok(()),
             rest => {
@@ -218,7 +236,7 @@ impl Encoder<'_> {
 
     /// Adds a series. One of a single sample has no median: it is shown, and not judged, unless all
     /// are so.
-    fn intervals(&mut self, name: &str, intervals: &[Interval]) -> Result<()> {
+    pub(super) fn intervals(&mut self, name: &str, intervals: &[Interval]) -> Result<()> {
         let is_judged = self.judges_single || intervals.len() != 1;
         let series = if is_judged { Series::measured(name) } else { Series::auxiliary(name) };
         self.series(series, intervals)
@@ -226,7 +244,7 @@ impl Encoder<'_> {
 
     /// Adds a series with its samples. The first sample's gap is its start: all series of an
     /// observation are counted from the image's first instruction.
-    fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
+    pub(super) fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
         let samples = samples(intervals);
         let Some(cycles) = self.cycles else { return self.stream.series(series, samples) };
         let samples: Vec<Sample> = samples.collect();

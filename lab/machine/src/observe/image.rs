@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -94,6 +95,22 @@ impl Image {
         Ok(Self { path: path.to_owned(), architecture, sha256: sha256(&bytes), bytes })
     }
 
+    /// The bytes of the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The path, safe to print.
+    pub(super) fn shown(&self) -> String {
+        printable(&self.path.display().to_string())
+    }
+
+    /// The bytes of a pointer.
+    pub(super) fn pointer(&self) -> u64 {
+        let is_64 = parse(&self.bytes).is_some_and(|file| file.is_64());
+        if is_64 { 8 } else { 4 }
+    }
+
     /// The functions of the image.
     ///
     /// # Errors
@@ -165,6 +182,44 @@ impl Image {
             None => self.symbol(text, Sort::Variable)?,
         };
         Ok(Place { name: short(text, address), address })
+    }
+
+    /// The addresses of a variable.
+    ///
+    /// # Errors
+    /// The image has no such symbol, several, or one without a size.
+    pub(super) fn extent(&self, text: &str) -> Result<Range<u64>> {
+        let start = self.symbol(text, Sort::Variable)?;
+        let mut size = 0;
+        let file = parse(&self.bytes);
+        let symbols = file.iter().flat_map(|file| file.symbols().take(MOST_SYMBOLS));
+        for symbol in symbols.filter(|symbol| symbol.address() == start) {
+            size = size.max(symbol.size());
+        }
+        if size == 0 {
+            bail!("`{}` of {} has no size", printable(text), self.shown());
+        }
+        Ok(start..start.saturating_add(size))
+    }
+
+    /// The variables that begin in these addresses, by their addresses.
+    pub(super) fn variables(&self, within: &Range<u64>) -> Vec<(u64, String)> {
+        let mut found = Vec::new();
+        self.each_symbol(Sort::Variable, |name, address| {
+            if within.contains(&address) && name.len() <= LONGEST_SUGGESTED {
+                let name = demangled(name).unwrap_or_else(|| name.to_owned());
+                found.push((address, name));
+            }
+        });
+        found.sort();
+        found
+    }
+
+    /// The text of `length` bytes at an address of the image's memory, if it is one.
+    pub(super) fn text(&self, address: u64, length: u64) -> Option<&str> {
+        let at = usize::try_from(self.offset(address)?).ok()?;
+        let end = at.checked_add(usize::try_from(length).ok()?)?;
+        str::from_utf8(self.bytes.get(at..end)?).ok()
     }
 
     /// Finds the address of a symbol.

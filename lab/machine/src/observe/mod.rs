@@ -5,9 +5,11 @@ mod busy;
 pub mod events;
 mod figures;
 pub mod image;
+mod named;
+pub mod view;
 
 use std::{
-    collections::BTreeMap, fs, path::Path, process::Command, sync::atomic::AtomicBool,
+    collections::BTreeMap, fs, ops::Range, path::Path, process::Command, sync::atomic::AtomicBool,
     time::Duration,
 };
 
@@ -16,9 +18,11 @@ use anyhow::{Context as _, Result, bail};
 use self::{
     events::{Figures, Sign},
     image::{Given, Image, Place},
+    named::Named,
+    view::{Resolved, Tasks, View},
 };
 use crate::{
-    Machine, Machines, Properties, Provenance, Recording, Request, Start, builder,
+    Machine, Machines, Properties, Provenance, Recording, Request, SetUpFailed, Start, builder,
     marks::{Argument, Kind, Mark},
     qemu::{
         chip::{architecture, quoted},
@@ -37,8 +41,12 @@ use object::Architecture;
 /// The longest time that an image may run for, whatever its limit of instructions.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The file of events in its temporary folder.
+/// The files of events and of the machine's memory in their temporary folder.
 const EVENTS: &str = "events";
+const MEMORY: &str = "memory";
+
+/// The number of events after which the first look at an image ends.
+const FIRST_EVENTS: u32 = 4000;
 
 /// The image, the machine and the places that the user names.
 pub struct Question<'a> {
@@ -75,6 +83,8 @@ pub struct Question<'a> {
     pub stimuli: bool,
     /// The image's own marks are asked for, and nothing else.
     pub is_watched: bool,
+    /// The view of the image's kernel: a name of this version's, or a file.
+    pub view: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
@@ -97,6 +107,7 @@ impl<'a> Question<'a> {
             arrivals: None,
             stimuli: false,
             is_watched: false,
+            view: None,
         }
     }
 }
@@ -122,6 +133,8 @@ pub struct Observed<'m> {
     arrivals: Option<Arrivals>,
     marks: Vec<Mark>,
     is_watched: bool,
+    /// The view of the image's kernel, with its name.
+    view: Option<(String, Resolved)>,
 }
 
 /// The exception that arrives at every instruction of a round.
@@ -214,7 +227,11 @@ impl<'m> Observed<'m> {
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
         let switch = place(question.switch)?;
-        let task = question.task.map(|text| image.variable(text)).transpose()?;
+        let view = question.view.map(|name| viewed(name, &image)).transpose()?;
+        let task = match &view {
+            Some((_, view)) => view.running.map(|address| Place { name: String::new(), address }),
+            None => question.task.map(|text| image.variable(text)).transpose()?,
+        };
         let arrivals = question.arrivals.map(arrivals).transpose()?;
         if arrivals.is_some() && from.is_none() {
             bail!(
@@ -254,6 +271,7 @@ impl<'m> Observed<'m> {
             arrivals,
             marks,
             is_watched: question.is_watched,
+            view,
         })
     }
 
@@ -269,7 +287,48 @@ impl<'m> Observed<'m> {
                  {package}"
             );
         }
-        self.machines.qemu_plugin().map(drop)
+        self.machines.qemu_plugin()?;
+        self.check_view()
+    }
+
+    /// Runs the image until the view's checks have seen its first tasks.
+    ///
+    /// # Errors
+    /// They do not hold.
+    fn check_view(&self) -> Result<()> {
+        let Some((_, Resolved { running: Some(_), .. })) = &self.view else { return Ok(()) };
+        let folder = Folder::new()?;
+        let options = format!("{},events={FIRST_EVENTS}", self.observer(&folder));
+        let mut qemu = self.command(&options)?;
+        let (limit, stop) = (child::Limit::for_work(PATIENCE), AtomicBool::new(false));
+        let discard = &mut |_: &[u8]| Ok(());
+        let program = self.emulated.program();
+        let ended =
+            child::run_to_an_end::<child::Error>(&mut qemu, program, limit, &stop, discard);
+        match fs::read(folder.path(EVENTS)) {
+            Ok(events) => self.tasks(&events).map(drop),
+            Err(_) => Ok(ended?),
+        }
+    }
+
+    /// What the tasks of the image did, if a view is asked for.
+    fn tasks(&self, events: &[u8]) -> Result<Option<Tasks>> {
+        let Some((name, view)) = &self.view else { return Ok(None) };
+        let memory = self.memory();
+        let tasks = Tasks::from_events(events, view, &self.image, self.places(), memory.as_ref());
+        let in_view = || format!("the view {} in {}", printable(name), self.image.shown());
+        tasks.map(Some).with_context(in_view)
+    }
+
+    /// The number of the first of the view's places.
+    fn places(&self) -> u64 {
+        events::MARKS + self.marks.len() as u64
+    }
+
+    /// The addresses of the machine's memory for data, if they are known.
+    fn memory(&self) -> Option<Range<u64>> {
+        let memory = self.emulated.ram?;
+        Some(memory.origin..memory.origin + 1024 * memory.kib)
     }
 
     /// The target that the observation's case names.
@@ -293,8 +352,12 @@ impl<'m> Observed<'m> {
             ("task", &self.task),
         ]
         .into_iter()
+        .filter(|(_, place)| place.as_ref().is_some_and(|place| !place.name.is_empty()))
         .filter_map(|(name, value)| place(name, value))
         .collect();
+        if let Some((name, _)) = &self.view {
+            parameters.push(("view".to_owned(), name.clone()));
+        }
         if let Some(chip) = &self.chip {
             parameters.push((CHIP.to_owned(), chip.name()));
         }
@@ -333,6 +396,14 @@ impl<'m> Observed<'m> {
         self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
     }
 
+    /// The figures of a file of events, and what the view's tasks did.
+    fn figures(&self, events: &[u8]) -> Result<(Figures, Option<Tasks>)> {
+        let others = self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64);
+        let figures = Figures::with_places(events, self.sign(), &self.marks, others)?;
+        let tasks = self.tasks(events).map_err(|error| SetUpFailed(format!("{error:#}")))?;
+        Ok((figures, tasks))
+    }
+
     /// The event that is a switch.
     fn sign(&self) -> Sign {
         match (&self.switch, &self.task) {
@@ -355,6 +426,21 @@ impl<'m> Observed<'m> {
             plugin += &format!(",at={:#x}", mark.address);
             if let Some(Argument { register, .. }) = mark.argument {
                 plugin += &format!(":{register}");
+            }
+        }
+        if let Some((_, view)) = &self.view {
+            for (_, places) in &view.sequences {
+                for index in 0..2 {
+                    let address =
+                        places.as_ref().map_or(u64::MAX, |places| places[index].address);
+                    plugin += &format!(",at={address:#x}");
+                }
+            }
+            plugin.extend(view.fields().iter().map(|field| format!(",{field}")));
+            if let Some(memory) = self.memory() {
+                let (start, bytes) = (memory.start, memory.end - memory.start);
+                let file = quoted(&folder.path(MEMORY));
+                plugin += &format!(",memory={file},range={start:#x}:{bytes}");
             }
         }
         if let Some(hertz) = self.emulated.qemu.systick.filter(|&hertz| hertz > 0) {
@@ -397,6 +483,14 @@ impl<'m> Observed<'m> {
             .arg(&self.image.path);
         Ok(qemu)
     }
+}
+
+/// Reads a view, and finds its places in the image. Returns it with its name.
+///
+/// # Errors
+/// There is no such view, or the image lacks its places.
+fn viewed(view: &str, image: &Image) -> Result<(String, Resolved)> {
+    Ok((name(Path::new(view)), Resolved::new(View::read(view)?, image)?))
 }
 
 /// The word for the kernel's timer interrupt.
@@ -505,11 +599,16 @@ impl Observed<'_> {
     fn cycles(
         &self,
         figures: &Figures,
+        named: Option<&Named<'_>>,
         folder: &Folder,
         start: &Start<'_>,
     ) -> Result<Option<Reads>> {
         let Some(chip) = &self.chip else { return Ok(None) };
-        let times: Vec<u8> = figures.times().into_iter().flat_map(u64::to_le_bytes).collect();
+        let mut times = figures.times();
+        times.extend(named.iter().flat_map(|named| named.times()));
+        times.sort_unstable();
+        times.dedup();
+        let times: Vec<u8> = times.into_iter().flat_map(u64::to_le_bytes).collect();
         let (asked, found) = (folder.path("times"), folder.path(FILE));
         fs::write(&asked, times)?;
         let (asked, options) = (quoted(&asked), chip.options());
@@ -584,9 +683,9 @@ impl Machine for Observed<'_> {
             discard,
         );
         let expired = matches!(ended, Err(child::Error::Expired { .. }));
-        let mut figures = match fs::read(folder.path(EVENTS))
+        let (mut figures, tasks) = match fs::read(folder.path(EVENTS))
             .context("no events")
-            .map(|bytes| Figures::from_events(&bytes, self.sign(), &self.marks))
+            .map(|bytes| self.figures(&bytes))
         {
             Ok(Ok(figures)) => figures,
             // An image may end QEMU with any status. Without events, that status says why.
@@ -596,8 +695,16 @@ impl Machine for Observed<'_> {
         if expired {
             figures.ended_early = Some("ten minutes have passed: lower --limit");
         }
-        let cycles = self.cycles(&figures, &folder, start)?;
-        sink(&figures::encode(self, start.request, &figures, cycles.as_ref())?)?;
+        let named = match (&self.view, tasks) {
+            (Some((_, view)), Some(tasks)) => {
+                let memory = fs::read(folder.path(MEMORY)).unwrap_or_default();
+                let start = self.memory().map_or(0, |memory| memory.start);
+                Some(Named::new(view, tasks, &self.image, start, memory))
+            }
+            _ => None,
+        };
+        let cycles = self.cycles(&figures, named.as_ref(), &folder, start)?;
+        sink(&figures::encode(self, start.request, &figures, named.as_ref(), cycles.as_ref())?)?;
         Ok(Recording::new())
     }
 }

@@ -77,6 +77,12 @@ pub mod kind {
     /// Instructions that may put the processor to sleep were executed since the watched address that
     /// was hit last. The value is their number since the start.
     pub const SLEPT: u64 = 26;
+    /// A word that is read: a [`WORD`] follows. The value is the address.
+    pub const WORD_AT: u64 = 27;
+    /// The word at the address of the [`WORD_AT`] before: a field of a task's record (option `field`)
+    /// that the image has changed or that is new, or a word beside the address in such a field, which
+    /// comes before the field.
+    pub const WORD: u64 = 28;
 }
 
 /// The reason for the end of an observation.

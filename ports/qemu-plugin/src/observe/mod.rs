@@ -10,6 +10,7 @@ mod events;
 mod riscv;
 mod settings;
 mod systick;
+mod words;
 
 use std::{
     collections::HashMap,
@@ -26,6 +27,7 @@ use self::{
     events::{Events, Reason, kind},
     riscv::{Entered, Riscv},
     settings::Settings,
+    words::{Memory, Words},
 };
 use crate::{
     api::{self, Access, Block, Id, Info, Instruction, RawBlock},
@@ -55,6 +57,10 @@ struct Observer {
     at: Vec<(u64, Option<usize>)>,
     task: Option<u64>,
     has_wide_words: bool,
+    /// The watched fields of tasks.
+    words: Words,
+    /// The part of the memory that is written at the end.
+    memory: Option<Memory>,
     /// The instructions that may have put the processor to sleep before the last hit.
     sleeps: u64,
     /// The executed instructions of each block, by its address.
@@ -89,6 +95,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     LIMIT.store(settings.limit, Relaxed);
     TASK.store(settings.task, Relaxed);
     let (at, task, guest) = (settings.at, None, None);
+    let (words, memory) = (Words::new(settings.fields, &settings.words), settings.memory);
     let busy = HashMap::new();
     *observer() = Some(Observer {
         emulator,
@@ -97,6 +104,8 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         at,
         task,
         has_wide_words,
+        words,
+        memory,
         sleeps: 0,
         busy,
         events,
@@ -204,12 +213,17 @@ impl Observer {
     /// Records the variable of the running task if its value has changed.
     fn note_task(&mut self, address: u64) {
         let Some((processor, _)) = &self.guest else { return };
-        let [low, high] = processor.words(address);
-        let high = if self.has_wide_words { high } else { 0 };
-        let task = u64::from(high) << 32 | u64::from(low);
+        let task = words::read(address, self.has_wide_words, processor);
         if self.task.replace(task) != Some(task) {
             self.events.record(kind::TASK, task);
+            self.words.add(task, self.has_wide_words, processor, &mut self.events);
         }
+    }
+
+    /// Records a watched field of a task that a store has changed.
+    fn note_word(&mut self, address: u64) {
+        let Some((processor, _)) = &self.guest else { return };
+        self.words.stored(address, self.has_wide_words, processor, &mut self.events);
     }
 }
 
@@ -265,14 +279,19 @@ extern "C" fn on_arm_block(_: c_uint, about: *mut c_void) {
 /// Called after each store of a RISC-V processor.
 extern "C" fn on_riscv_store(_: c_uint, access: Access, address: u64, _: *mut c_void) {
     let is_task = address == TASK.load(Relaxed);
-    if !is_task && !riscv::is_watched(address) {
+    let may_be_word = words::may_be_watched(address);
+    if !is_task && !may_be_word && !riscv::is_watched(address) {
         return;
     }
     let mut observer = observer();
     let Some(observer) = observer.as_mut() else { return };
+    if may_be_word {
+        observer.note_word(address);
+    }
     if is_task {
         observer.note_task(address);
-    } else if api::is_device(access, address)
+    } else if riscv::is_watched(address)
+        &&  api::is_device(access, address)
         && let Observer { family: Family::Riscv(riscv), guest: Some(guest), events, .. } = observer
     {
         riscv.stored(address, &guest.0, &mut guest.1, events);
@@ -283,14 +302,19 @@ extern "C" fn on_riscv_store(_: c_uint, access: Access, address: u64, _: *mut c_
 /// 0.
 extern "C" fn on_arm_store(_: c_uint, access: Access, address: u64, source: *mut c_void) {
     let is_task = address == TASK.load(Relaxed);
-    if !is_task && !arm::is_watched(address) {
+    let may_be_word = words::may_be_watched(address);
+    if !is_task && !may_be_word && !arm::is_watched(address) {
         return;
     }
     let mut observer = observer();
     let Some(observer) = observer.as_mut() else { return };
+    if may_be_word {
+        observer.note_word(address);
+    }
     if is_task {
         observer.note_task(address);
-    } else if let Some(register) = source.addr().checked_sub(1)
+    } else if arm::is_watched(address)
+        &&  let Some(register) = source.addr().checked_sub(1)
         && api::is_device(access, address)
         && let Observer { family: Family::Arm(arm), guest: Some(guest), events, .. } = observer
     {
@@ -310,6 +334,9 @@ fn end_at_limit() {
 /// Writes the last records.
 fn finish(reason: Reason) {
     if let Some(mut observer) = observer().take() {
+        if let Observer { memory: Some(memory), guest: Some((processor, _)), .. } = &observer {
+            memory.write(processor);
+        }
         observer.report_busiest();
         observer.events.finish(reason);
     }

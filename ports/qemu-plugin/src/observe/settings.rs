@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, task=ADDRESS and at=ADDRESS[:REGISTER]";
+use super::words::{Field, Memory};
+
+const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, task=ADDRESS, \
+                     field=OFFSET[:BYTES], word=ADDRESS, memory=FILE, range=ADDRESS:BYTES and \
+                     at=ADDRESS[:REGISTER]";
 
 pub struct Settings {
     pub out: PathBuf,
@@ -16,12 +20,20 @@ pub struct Settings {
     pub task: u64,
     /// The watched addresses, each with the debugger's number of a register that is read there.
     pub at: Vec<(u64, Option<usize>)>,
+    /// The watched fields of each task's record.
+    pub fields: Vec<Field>,
+    /// The addresses of other watched words.
+    pub words: Vec<u64>,
+    /// The part of the memory that is written to a file at the end.
+    pub memory: Option<Memory>,
 }
 
 impl Settings {
     pub fn parse(arguments: &[String]) -> Result<Self, String> {
         let (mut out, mut limit, mut events) = (None, u64::MAX, 1_000_000);
         let (mut hertz, mut task, mut at) = (0, u64::MAX, Vec::new());
+        let (mut fields, mut memory, mut range) = (Vec::new(), None, None);
+        let mut words = Vec::new();
         for argument in arguments {
             let wrong = || format!("`{argument}`: it takes {TAKES}");
             let (name, value) = argument.split_once('=').ok_or_else(wrong)?;
@@ -37,7 +49,22 @@ impl Settings {
                 let register = register.parse::<usize>().ok().filter(|register| *register < 32);
                 Ok((address(at)?, Some(register.ok_or_else(wrong)?)))
             };
+            let field = || -> Result<_, String> {
+                let mut numbers = value.split(':').map(str::parse::<i64>);
+                let offset = numbers.next().and_then(Result::ok);
+                let offset = offset.and_then(|offset| u64::try_from(offset).ok());
+                let beside = numbers.collect::<Result<Vec<_>, _>>().map_err(|_| wrong())?;
+                Ok(Field { offset: offset.ok_or_else(wrong)?, beside })
+            };
+            let addresses = || -> Result<_, String> {
+                let (at, bytes) = value.split_once(':').ok_or_else(wrong)?;
+                Ok((address(at)?, bytes.parse::<u64>().map_err(|_| wrong())?))
+            };
             match name {
+                "word" => words.push(address(value)?),
+                "field" => fields.push(field()?),
+                "memory" if !value.is_empty() => memory = Some(PathBuf::from(value)),
+                "range" => range = Some(addresses()?),
                 "observe" if !value.is_empty() => out = Some(PathBuf::from(value)),
                 "limit" => limit = number().ok_or_else(wrong)?,
                 "events" => events = number().ok_or_else(wrong)?,
@@ -48,7 +75,9 @@ impl Settings {
             }
         }
         let out = out.ok_or("say where the events go: observe=FILE")?;
-        Ok(Self { out, limit, events, hertz, task, at })
+        let memory = memory.zip(range);
+        let memory = memory.map(|(out, (address, bytes))| Memory { out, address, bytes });
+        Ok(Self { out, limit, events, hertz, task, at, fields, words, memory })
     }
 }
 

@@ -1,0 +1,220 @@
+//! Views of kernels as data: where a kernel keeps its running task, the tasks' names and states, and
+//! the objects for which tasks wait. A view is a file of `views/`; its checks must hold in the image,
+//! so that no figure comes from a wrong structure.
+
+mod resolve;
+mod tasks;
+mod types;
+
+use std::{fs, path::Path};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+pub use self::{
+    resolve::Resolved,
+    tasks::{Share, TaskFigures, Tasks, Waited},
+};
+use chronoscope_base::toml_text::{from_toml, words as words_of};
+pub use crate::stream::Interval;
+use chronoscope_units::{printable, words};
+
+include!(concat!(env!("OUT_DIR"), "/views.rs"));
+
+/// The longest file of a view, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// A view, as its file has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct View {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The releases that have the view's offsets.
+    offsets_of: String,
+    running: Option<Running>,
+    task: Option<Task>,
+    #[serde(default, rename = "object")]
+    objects: Vec<Object>,
+    /// The sequences of places.
+    #[serde(default, rename = "sequence")]
+    pub sequences: Vec<Sequence>,
+}
+
+/// The variable that holds the running task.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Running {
+    variable: String,
+    /// Bytes from the variable's start.
+    #[serde(default)]
+    offset: u64,
+    /// The variable that is 0 until the scheduler runs: what tasks did before does not count.
+    starts: Option<String>,
+}
+
+/// A member of a structure: by the image's types, or by its offset in images without them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Position {
+    /// As `outer.inner`. Without one, the offset counts in all images.
+    member: Option<String>,
+    offset: u64,
+}
+
+/// The record of a task.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Task {
+    /// The structure's name in the image's types.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    name: Option<Name>,
+    priority: Option<Position>,
+    stack: Option<Stack>,
+    state: Option<State>,
+    wait: Option<Wait>,
+    #[serde(default, rename = "check")]
+    checks: Vec<Check>,
+}
+
+/// A task's name: letters in the record, or their address and number.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Name {
+    at: Position,
+    /// The most letters in the record, with a zero at their end.
+    bytes: Option<u64>,
+    /// The number of the letters at the address in `at`, which are part of the image.
+    length: Option<Position>,
+}
+
+/// The lowest address of a task's stack, which is filled before the task runs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Stack {
+    at: Position,
+    fill: u8,
+}
+
+/// The list that a task is in.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct State {
+    at: Position,
+    /// The variable whose lists hold ready tasks.
+    ready_in: String,
+}
+
+/// The list of an object for which a task waits; 0 if it waits for none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Wait {
+    at: Position,
+    /// The list of tasks that a handler has made ready, and the scheduler will move.
+    ready_in: Option<String>,
+}
+
+/// A word that must have a value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Check {
+    at: Position,
+    is: Expected,
+}
+
+/// The value of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", untagged)]
+pub enum Expected {
+    /// This number.
+    Number(u64),
+    /// An address.
+    Address(Address),
+}
+
+/// An address that a check expects.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Address {
+    /// The task's record.
+    Task,
+}
+
+/// An object for which tasks wait, found by the list that a task is in.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Object {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    list: Position,
+    check: Check,
+    /// The object is held by a task if this holds.
+    held_if: Option<Check>,
+    holder: Option<Position>,
+}
+
+/// Places that execute one after the other.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Sequence {
+    /// The series' name; by turns with several names, a name for each interval in turn.
+    #[serde(deserialize_with = "words_of")]
+    pub name: Vec<String>,
+    /// The symbol or address at which intervals start.
+    pub from: String,
+    /// The symbol or address at which intervals end.
+    pub to: String,
+    /// Published figures of it, as a sentence.
+    pub published: Option<String>,
+}
+
+impl View {
+    /// Reads a view: one of this version by its name, or a file.
+    ///
+    /// # Errors
+    /// There is none, or the text is no view.
+    pub fn read(name: &str) -> Result<Self> {
+        let shipped = VIEWS.iter().find(|(own, _)| *own == name);
+        let (text, shown) = match shipped {
+            Some((_, text)) => ((*text).to_owned(), format!("the view {name}")),
+            None => (file(name)?, format!("the view {}", printable(name))),
+        };
+        let view: Self =
+            from_toml(&text).map_err(|error| anyhow::anyhow!("{shown}: {error}"))?;
+        view.check().context(shown)?;
+        Ok(view)
+    }
+
+    /// Checks what the form does not say.
+    fn check(&self) -> Result<()> {
+        if self.running.is_some() != self.task.is_some() {
+            bail!("[running] and [task] belong together: write both or none");
+        }
+        if self.running.is_none() && self.sequences.is_empty() {
+            bail!("it shows nothing: write [running] with [task], or a [[sequence]]");
+        }
+        if let Some(name) = self.task.as_ref().and_then(|task| task.name.as_ref())
+            && name.bytes.is_some() == name.length.is_some()
+        {
+            bail!("a name has `bytes` in the record, or a `length` beside its address");
+        }
+        if self.sequences.iter().any(|sequence| sequence.name.is_empty()) {
+            bail!("a [[sequence]] has a name, or one for each turn");
+        }
+        Ok(())
+    }
+}
+
+/// The text of a view's file.
+fn file(name: &str) -> Result<String> {
+    let path = Path::new(name);
+    let Some(file) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else {
+        let near = words::nearest_three(name, VIEWS.iter().map(|(name, _)| *name));
+        bail!("there is no view `{}`: name a file, or did you mean {near}?", printable(name));
+    };
+    if file.len() > LONGEST {
+        bail!("the view {} is longer than {} KiB", printable(name), LONGEST >> 10);
+    }
+    fs::read_to_string(path).with_context(|| format!("cannot read the view {}", printable(name)))
+}

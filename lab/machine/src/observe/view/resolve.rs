@@ -1,0 +1,233 @@
+//! A view in one image: addresses by its symbols, offsets by its types or the view's own.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{
+    Check, Expected, Object, Position, Sequence, State, View, Wait,
+    types::{Member, Types},
+};
+use crate::observe::image::{Image, Place};
+use chronoscope_units::printable;
+
+/// A view whose places are known in one image.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The address of the variable that holds the running task; `None` for a view of sequences.
+    pub running: Option<u64>,
+    /// The address of the variable that is 0 until the scheduler runs.
+    pub(super) starts: Option<u64>,
+    /// The releases that have the view's offsets.
+    pub offsets_of: String,
+    /// The bytes of a pointer.
+    pub pointer: u64,
+    pub(in crate::observe) record: Record,
+    pub(super) objects: Vec<ObjectPlaces>,
+    /// The sequences, each with its places, or why the image has none.
+    pub sequences: Vec<(Sequence, Result<[Place; 2], String>)>,
+}
+
+/// The offsets in a task's record.
+#[derive(Debug, Default)]
+pub(in crate::observe) struct Record {
+    pub name: Option<NamePlace>,
+    pub priority: Option<u64>,
+    /// With the byte that fills the stack.
+    pub stack: Option<(u64, u8)>,
+    /// With the addresses of the lists of ready tasks.
+    pub state: Option<(u64, Range<u64>)>,
+    pub wait: Option<(u64, Range<u64>)>,
+    pub checks: Vec<CheckPlace>,
+}
+
+#[derive(Debug)]
+pub(in crate::observe) enum NamePlace {
+    /// Letters in the record: offset and most bytes.
+    Inside(u64, u64),
+    /// The offsets of their address and of their number.
+    Elsewhere(u64, u64),
+}
+
+/// A word that must have a value.
+#[derive(Debug)]
+pub(in crate::observe) struct CheckPlace {
+    /// The member's name, or the offset.
+    pub what: String,
+    pub offset: i64,
+    pub is: Expected,
+}
+
+/// An object's places, in bytes from the list that a task waits in.
+#[derive(Debug)]
+pub(super) struct ObjectPlaces {
+    pub object: i64,
+    pub check: CheckPlace,
+    pub held_if: Option<CheckPlace>,
+    pub holder: Option<i64>,
+}
+
+/// An image with its types, which are read where a view asks for them.
+struct Source<'a> {
+    image: &'a Image,
+    types: Types<'a>,
+    offsets_of: &'a str,
+}
+
+impl Source<'_> {
+    fn offset(&self, kind: Option<&str>, position: &Position) -> Result<u64> {
+        let Some((kind, member)) = kind.zip(position.member.as_deref()) else {
+            return Ok(position.offset);
+        };
+        match self.types.member(kind, member)? {
+            Member::At(offset) => Ok(offset),
+            Member::NoType => Ok(position.offset),
+            Member::NoMember => bail!(
+                "`{}` of {} has no member `{}`: the view is for {}",
+                printable(kind),
+                self.image.shown(),
+                printable(member),
+                printable(self.offsets_of)
+            ),
+        }
+    }
+
+    fn check(&self, kind: Option<&str>, check: &Check) -> Result<CheckPlace> {
+        let offset = self.offset(kind, &check.at)?;
+        let what = check.at.member.clone().unwrap_or_else(|| format!("offset {offset}"));
+        Ok(CheckPlace { what, offset: i64::try_from(offset)?, is: check.is })
+    }
+
+    fn state(&self, kind: Option<&str>, state: &State) -> Result<(u64, Range<u64>)> {
+        Ok((self.offset(kind, &state.at)?, self.image.extent(&state.ready_in)?))
+    }
+
+    fn wait(&self, kind: Option<&str>, wait: &Wait) -> Result<(u64, Range<u64>)> {
+        let lists = wait.ready_in.as_ref().map(|name| self.image.extent(name)).transpose()?;
+        Ok((self.offset(kind, &wait.at)?, lists.unwrap_or_default()))
+    }
+
+    fn object(&self, object: &Object) -> Result<ObjectPlaces> {
+        let kind = object.kind.as_deref();
+        let list = i64::try_from(self.offset(kind, &object.list)?)?;
+        let from_list = |check: &Check| -> Result<CheckPlace> {
+            let check = self.check(kind, check)?;
+            Ok(CheckPlace { offset: check.offset - list, ..check })
+        };
+        let holder = object.holder.as_ref().map(|holder| self.offset(kind, holder)).transpose()?;
+        Ok(ObjectPlaces {
+            object: -list,
+            check: from_list(&object.check)?,
+            held_if: object.held_if.as_ref().map(from_list).transpose()?,
+            holder: holder.map(|at| Ok::<_, anyhow::Error>(i64::try_from(at)? - list)).transpose()?,
+        })
+    }
+}
+
+impl Resolved {
+    /// Finds the view's places in an image.
+    ///
+    /// # Errors
+    /// The image lacks a symbol, or a structure of its types lacks a member.
+    pub fn new(view: View, image: &Image) -> Result<Self> {
+        let name = view.kernel.clone();
+        Self::find(view, image).with_context(|| format!("the view of {}", printable(&name)))
+    }
+
+    fn find(view: View, image: &Image) -> Result<Self> {
+        let source =
+            Source { image, types: Types::read(image.bytes())?, offsets_of: &view.offsets_of };
+        let running = view.running.as_ref().map(|running| {
+            let place = image.variable(&running.variable)?;
+            Ok::<_, anyhow::Error>(place.address.wrapping_add(running.offset))
+        });
+        let running = running.transpose()?;
+        let starts = view.running.as_ref().and_then(|running| running.starts.as_deref());
+        let starts = starts.map(|name| Ok::<_, anyhow::Error>(image.variable(name)?.address));
+        let starts = starts.transpose()?;
+        let mut record = Record::default();
+        if let Some(task) = &view.task {
+            let kind = task.kind.as_deref();
+            let offset = |position: &Position| source.offset(kind, position);
+            record.name = match &task.name {
+                Some(name) => Some(match (&name.length, name.bytes) {
+                    (Some(length), _) => {
+                        NamePlace::Elsewhere(offset(&name.at)?, offset(length)?)
+                    }
+                    (None, bytes) => {
+                        NamePlace::Inside(offset(&name.at)?, bytes.unwrap_or_default().min(64))
+                    }
+                }),
+                None => None,
+            };
+            record.priority = task.priority.as_ref().map(offset).transpose()?;
+            if let Some(stack) = &task.stack {
+                record.stack = Some((offset(&stack.at)?, stack.fill));
+            }
+            let state = task.state.as_ref().map(|state| source.state(kind, state));
+            let wait = task.wait.as_ref().map(|wait| source.wait(kind, wait));
+            (record.state, record.wait) = (state.transpose()?, wait.transpose()?);
+            let checks = task.checks.iter().map(|check| source.check(kind, check));
+            record.checks = checks.collect::<Result<_>>()?;
+        }
+        let objects = view.objects.iter().map(|object| source.object(object));
+        let objects = objects.collect::<Result<_>>()?;
+        let sequences = view.sequences.into_iter().map(|sequence| {
+            let places = image.place(&sequence.to).and_then(|to| {
+                let from = image.place(&sequence.from)?;
+                Ok([to, from])
+            });
+            (sequence, places.map_err(|error| format!("{error:#}")))
+        });
+        Ok(Self {
+            kernel: view.kernel,
+            running,
+            starts,
+            pointer: image.pointer(),
+            record,
+            objects,
+            sequences: sequences.collect(),
+            offsets_of: view.offsets_of,
+        })
+    }
+
+    /// The plugin's options for the fields of tasks, and for other words.
+    pub fn fields(&self) -> Vec<String> {
+        let Record { name, priority, stack, state, wait, checks } = &self.record;
+        let word = self.pointer;
+        let mut fields: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
+        let offsets = checks.iter().filter_map(|check| u64::try_from(check.offset).ok());
+        let names = match name {
+            Some(NamePlace::Inside(at, bytes)) => *at..at + bytes,
+            _ => 0..0,
+        };
+        let names = names.step_by(usize::try_from(word).unwrap_or(4));
+        let elsewhere = match name {
+            Some(NamePlace::Elsewhere(at, length)) => vec![*at, *length],
+            _ => Vec::new(),
+        };
+        let offsets = offsets.chain(names).chain(elsewhere).chain(*priority);
+        let offsets = offsets.chain(stack.map(|(at, _)| at));
+        let offsets = offsets.chain(state.as_ref().map(|(at, _)| *at));
+        for offset in offsets {
+            fields.entry(offset / word * word).or_default();
+        }
+        if let Some((wait, _)) = wait {
+            let beside = fields.entry(*wait).or_default();
+            for object in &self.objects {
+                let held = object.held_if.as_ref().map(|check| check.offset);
+                beside.extend([object.check.offset].into_iter().chain(held).chain(object.holder));
+            }
+            beside.sort_unstable();
+            beside.dedup();
+        }
+        let option = |(offset, beside): (u64, Vec<i64>)| {
+            let beside: String = beside.iter().map(|at| format!(":{at}")).collect();
+            format!("field={offset}{beside}")
+        };
+        let starts = self.starts.map(|address| format!("word={address:#x}"));
+        fields.into_iter().map(option).chain(starts).collect()
+    }
+}

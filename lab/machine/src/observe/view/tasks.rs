@@ -1,0 +1,480 @@
+//! What a kernel's tasks did, from the observer's events and a view of the kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, bail};
+
+use super::{
+    Address, Expected,
+    resolve::{CheckPlace, NamePlace, Resolved},
+};
+use crate::{
+    observe::{
+        events::{
+            EXCEPTION, EXCEPTION_RETURN, HIT, MACHINE_CALL, MACHINE_RETURN, MACHINE_TRAP,
+            SUPERVISOR_RETURN, SUPERVISOR_TRAP, SYSTEM_CALL, TASK, WORD, WORD_AT, records,
+        },
+        image::Image,
+    },
+    stream::Interval,
+};
+use chronoscope_units::{is_unprintable, printable};
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waited {
+    /// A time, a notification, or an object that the view does not know.
+    Unknown,
+    /// The object at this address, and the task that holds it.
+    Object(u64, Option<u64>),
+}
+
+/// Whose instructions execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Share {
+    /// No task, before the first.
+    Start,
+    /// The task with this record.
+    Task(u64),
+    /// The handler of this exception; 0 on RISC-V.
+    Handler(u64),
+}
+
+/// The figures of one task.
+#[derive(Debug, Default)]
+pub struct TaskFigures {
+    /// The task's name; empty if the view or the record has none.
+    pub name: String,
+    /// The priority at the end.
+    pub priority: Option<u64>,
+    /// From ready to waiting for the next job. A wait for an object that another task holds is part of
+    /// it.
+    pub responses: Vec<Interval>,
+    /// From ready to running.
+    pub starts: Vec<Interval>,
+    /// From ready to ready again, a job each.
+    pub releases: Vec<Interval>,
+    /// From losing the processor while ready to having it again.
+    pub preempted: Vec<Interval>,
+    /// The number of times that each other task took the processor from it.
+    pub preempted_by: BTreeMap<u64, u64>,
+    /// The waits, by their object.
+    pub waits: BTreeMap<Waited, Vec<Interval>>,
+    /// The lowest address of the stack, if the view has it.
+    pub stack: Option<u64>,
+    is_ready: bool,
+    /// The start of the job, if it was observed.
+    job: Option<u64>,
+    /// The last job's start.
+    released: Option<u64>,
+    /// The instant at which the task became ready, until it runs.
+    awaits_start: Option<u64>,
+    /// The instant of losing the processor while ready.
+    lost: Option<u64>,
+    /// The instant at which the task left the ready tasks, while it is in no list.
+    left: Option<u64>,
+    wait: Option<(u64, Waited)>,
+}
+
+/// What the tasks did.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    /// The figures of each task, by the address of its record.
+    pub tasks: BTreeMap<u64, TaskFigures>,
+    /// The intervals of the view's sequences, in their order.
+    pub sequences: Vec<Vec<Interval>>,
+    /// The executions of each sequence's end and start.
+    pub hits: Vec<[u64; 2]>,
+    /// The starts of stretches of code by one, in ascending order.
+    stretches: Vec<(u64, Share)>,
+    end: u64,
+}
+
+impl Tasks {
+    /// Computes what the tasks did. `first` is the number of the first of the sequences' places, and
+    /// `memory` the addresses that a task's record may have.
+    ///
+    /// # Errors
+    /// The file is damaged, or the view's checks do not hold in the image.
+    pub fn from_events(
+        bytes: &[u8],
+        view: &Resolved,
+        image: &Image,
+        first: u64,
+        memory: Option<&std::ops::Range<u64>>,
+    ) -> Result<Self> {
+        let mut reader = Reader::new(view, image, first, memory);
+        let mut last = 0;
+        for [kind, now, value] in records(bytes)? {
+            reader.take(kind, now, value)?;
+            last = now;
+        }
+        reader.check_new()?;
+        reader.finish(last)
+    }
+
+    /// The instructions of each in an interval, the most first.
+    pub fn shares(&self, interval: Interval) -> Vec<(Share, u64)> {
+        let end = interval.start.saturating_add(interval.length);
+        let mut shares: BTreeMap<Share, u64> = BTreeMap::new();
+        let first = self.stretches.partition_point(|(start, _)| *start <= interval.start);
+        let stretches = &self.stretches[first.saturating_sub(1)..];
+        for (index, (start, who)) in stretches.iter().enumerate() {
+            if *start >= end {
+                break;
+            }
+            let until = stretches.get(index + 1).map_or(self.end, |(next, _)| *next).min(end);
+            let spent = until.saturating_sub((*start).max(interval.start));
+            *shares.entry(*who).or_default() += spent;
+        }
+        let mut shares: Vec<_> = shares.into_iter().filter(|(_, spent)| *spent > 0).collect();
+        shares.sort_by_key(|(who, spent)| (std::cmp::Reverse(*spent), *who));
+        shares
+    }
+
+    /// The instructions of each in the whole observation.
+    pub fn whole(&self) -> Vec<(Share, u64)> {
+        self.shares(Interval { start: 0, length: self.end })
+    }
+
+    /// All intervals that become series.
+    pub fn intervals(&self) -> impl Iterator<Item = &Vec<Interval>> {
+        let tasks = self.tasks.values().flat_map(|task| {
+            [&task.responses, &task.starts, &task.releases, &task.preempted]
+                .into_iter()
+                .chain(task.waits.values())
+        });
+        tasks.chain(&self.sequences)
+    }
+}
+
+/// The state between two events.
+struct Reader<'a> {
+    view: &'a Resolved,
+    image: &'a Image,
+    first: u64,
+    memory: Option<&'a std::ops::Range<u64>>,
+    tasks: Tasks,
+    /// The last value of each word.
+    words: BTreeMap<u64, u64>,
+    address: u64,
+    running: u64,
+    /// The tasks whose records have not been checked, and the instant at which they were first seen.
+    new: BTreeSet<u64>,
+    seen: u64,
+    /// The kernel's scheduler runs.
+    has_started: bool,
+    handlers: Vec<u64>,
+    /// The start of each sequence's interval.
+    from: Vec<Option<u64>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        view: &'a Resolved,
+        image: &'a Image,
+        first: u64,
+        memory: Option<&'a std::ops::Range<u64>>,
+    ) -> Self {
+        let count = view.sequences.len();
+        let tasks = Tasks {
+            sequences: vec![Vec::new(); count],
+            hits: vec![[0; 2]; count],
+            stretches: vec![(0, Share::Start)],
+            ..Tasks::default()
+        };
+        Self {
+            view,
+            image,
+            first,
+            memory,
+            tasks,
+            words: BTreeMap::new(),
+            address: 0,
+            running: 0,
+            new: BTreeSet::new(),
+            seen: 0,
+            has_started: view.starts.is_none(),
+            handlers: Vec::new(),
+            from: vec![None; count],
+        }
+    }
+
+    fn take(&mut self, kind: u64, now: u64, value: u64) -> Result<()> {
+        if now > self.seen || !matches!(kind, WORD | WORD_AT) {
+            self.check_new()?;
+        }
+        match kind {
+            TASK => self.switch(now, value)?,
+            WORD_AT => self.address = value,
+            WORD => self.word(now, value),
+            EXCEPTION => self.handlers.push(value & 0xffff),
+            SYSTEM_CALL | MACHINE_CALL | SUPERVISOR_TRAP | MACHINE_TRAP => self.handlers.push(0),
+            EXCEPTION_RETURN | SUPERVISOR_RETURN | MACHINE_RETURN => {
+                self.handlers.pop();
+            }
+            HIT => self.hit(now, value),
+            _ => return Ok(()),
+        }
+        self.stretch(now);
+        Ok(())
+    }
+
+    /// Notes whose instructions execute from now on.
+    fn stretch(&mut self, now: u64) {
+        let who = match (self.handlers.last(), self.running) {
+            (Some(handler), _) => Share::Handler(*handler),
+            (None, task) if task == 0 || !self.has_started => Share::Start,
+            (None, task) => Share::Task(task),
+        };
+        match self.tasks.stretches.last_mut() {
+            Some((_, last)) if *last == who => {}
+            Some((start, last)) if *start == now => *last = who,
+            _ => self.tasks.stretches.push((now, who)),
+        }
+    }
+
+    fn hit(&mut self, now: u64, place: u64) {
+        let Some(place) = place.checked_sub(self.first) else { return };
+        let Ok(index) = usize::try_from(place / 2) else { return };
+        let Some(hits) = self.tasks.hits.get_mut(index) else { return };
+        hits[(place % 2) as usize] += 1;
+        if place % 2 == 1 {
+            self.from[index] = Some(now);
+        } else if let Some(start) = self.from[index].take() {
+            self.tasks.sequences[index].push(Interval { start, length: now - start });
+        }
+    }
+
+    /// Another task runs.
+    fn switch(&mut self, now: u64, next: u64) -> Result<()> {
+        let last = std::mem::replace(&mut self.running, next);
+        let has_started = self.has_started;
+        let preempted = self.tasks.tasks.get_mut(&last).filter(|task| task.is_ready && has_started);
+        if let Some(task) = preempted {
+            task.lost = Some(now);
+            *task.preempted_by.entry(next).or_default() += 1;
+        }
+        if next == 0 {
+            return Ok(());
+        }
+        let is_outside = self.memory.is_some_and(|memory| !memory.contains(&next));
+        if is_outside || !next.is_multiple_of(self.view.pointer) {
+            bail!("the running task has the address {next:#x}, where no record can be{}", self.mend());
+        }
+        if !self.tasks.tasks.contains_key(&next) {
+            self.new.insert(next);
+            self.seen = now;
+        }
+        let task = self.tasks.tasks.entry(next).or_default();
+        if let Some(start) = task.lost.take() {
+            task.preempted.push(Interval { start, length: now - start });
+        }
+        task.run(now);
+        Ok(())
+    }
+
+    /// A word of a task's record, or beside an address in it.
+    fn word(&mut self, now: u64, value: u64) {
+        let address = self.address;
+        self.words.insert(address, value);
+        if self.view.starts == Some(address) {
+            self.has_started |= value != 0;
+            return;
+        }
+        let Some((&record, _)) = self.tasks.tasks.range(..=address).next_back() else { return };
+        let fields = &self.view.record;
+        let is_field = |place: Option<u64>| place.is_some_and(|at| record + at == address);
+        let at = |field: &Option<(u64, std::ops::Range<u64>)>| {
+            field.as_ref().is_some_and(|(at, _)| is_field(Some(*at)))
+        };
+        let is_ready_in = |field: &Option<(u64, std::ops::Range<u64>)>| {
+            field.as_ref().is_some_and(|(_, lists)| lists.contains(&value))
+        };
+        if at(&fields.state) {
+            match (value, is_ready_in(&fields.state)) {
+                (0, _) => self.task(record).leave(now),
+                (_, true) => self.release(record, now),
+                (_, false) => self.block(record, now),
+            }
+        } else if at(&fields.wait) && is_ready_in(&fields.wait) {
+            self.release(record, now);
+        } else if is_field(fields.priority) {
+            self.task(record).priority = Some(value);
+        } else if is_field(fields.stack.map(|(at, _)| at)) {
+            self.task(record).stack = Some(value);
+        }
+    }
+
+    fn task(&mut self, record: u64) -> &mut TaskFigures {
+        self.tasks.tasks.entry(record).or_default()
+    }
+
+    fn release(&mut self, record: u64, now: u64) {
+        let runs = self.running == record;
+        let is_early = self.new.contains(&record) || !self.has_started;
+        let task = self.task(record);
+        task.left = None;
+        if std::mem::replace(&mut task.is_ready, true) || is_early {
+            // The task became ready before it was known, or before the scheduler runs.
+            return;
+        }
+        if let Some((start, what)) = task.wait.take() {
+            task.waits.entry(what).or_default().push(Interval { start, length: now - start });
+        }
+        if task.job.is_none() {
+            task.job = Some(now);
+            task.awaits_start = Some(now);
+            if let Some(start) = task.released.replace(now) {
+                task.releases.push(Interval { start, length: now - start });
+            }
+        }
+        if runs {
+            task.run(now);
+        }
+    }
+
+    fn block(&mut self, record: u64, now: u64) {
+        let waited = self.waited(record);
+        let task = self.task(record);
+        let at = task.left.take().unwrap_or(now);
+        if !std::mem::replace(&mut task.is_ready, false) {
+            return;
+        }
+        task.lost = None;
+        task.wait = Some((at, waited));
+        // An object that another task holds is no new job.
+        let goes_on = matches!(waited, Waited::Object(_, Some(_)));
+        if !goes_on && let Some(start) = task.job.take() {
+            task.responses.push(Interval { start, length: at - start });
+        }
+    }
+
+    /// What a task waits for that leaves the ready tasks.
+    fn waited(&self, record: u64) -> Waited {
+        let list = self.view.record.wait.as_ref();
+        let list = list.and_then(|(at, _)| self.words.get(&(record + at))).copied().unwrap_or(0);
+        if list == 0 {
+            return Waited::Unknown;
+        }
+        for object in &self.view.objects {
+            if !self.holds(&object.check, list, record) {
+                continue;
+            }
+            let is_held = object.held_if.as_ref().is_some_and(|held| self.holds(held, list, record));
+            let holder = object.holder.filter(|_| is_held);
+            let holder = holder.and_then(|at| self.words.get(&list.wrapping_add_signed(at)));
+            let holder = holder.copied().filter(|holder| self.tasks.tasks.contains_key(holder));
+            return Waited::Object(list.wrapping_add_signed(object.object), holder);
+        }
+        Waited::Unknown
+    }
+
+    fn holds(&self, check: &CheckPlace, base: u64, record: u64) -> bool {
+        let expected = match check.is {
+            Expected::Number(number) => number,
+            Expected::Address(Address::Task) => record,
+        };
+        self.words.get(&base.wrapping_add_signed(check.offset)) == Some(&expected)
+    }
+
+    /// Checks the records of new tasks, whose words are known by now.
+    ///
+    /// # Errors
+    /// One of them is no record.
+    fn check_new(&mut self) -> Result<()> {
+        while let Some(record) = self.new.pop_first() {
+            for check in &self.view.record.checks {
+                if !self.holds(check, record, record) {
+                    let found = self.words.get(&record.wrapping_add_signed(check.offset));
+                    bail!(
+                        "`{}` of the task at {record:#x} is {:#x}, not the expected value{}",
+                        printable(&check.what),
+                        found.copied().unwrap_or_default(),
+                        self.mend()
+                    );
+                }
+            }
+            let name = match &self.view.record.name {
+                Some(place) => self.name(place, record)?,
+                None => String::new(),
+            };
+            self.task(record).name = name;
+        }
+        Ok(())
+    }
+
+    /// The end of a message about a structure that is not the view's.
+    fn mend(&self) -> String {
+        format!(
+            ": the image has another kernel, release or configuration than the view, which is for \
+             {}; types (-g) give it the offsets",
+            printable(&self.view.offsets_of)
+        )
+    }
+
+    /// A task's name.
+    ///
+    /// # Errors
+    /// There are no letters.
+    fn name(&self, place: &NamePlace, record: u64) -> Result<String> {
+        let word = |at: u64| self.words.get(&(record + at)).copied().unwrap_or_default();
+        let text = match *place {
+            NamePlace::Elsewhere(at, length) => match (word(at), word(length)) {
+                // A task need not have a name.
+                (0, _) => return Ok(String::new()),
+                (at, length) if length <= 64 => self.image.text(at, length).map(str::to_owned),
+                _ => None,
+            },
+            NamePlace::Inside(at, bytes) => {
+                let pointer = self.view.pointer as usize;
+                let words = (at..at + bytes).step_by(pointer);
+                let bytes: Vec<u8> =
+                    words.flat_map(|at| word(at).to_le_bytes().into_iter().take(pointer)).collect();
+                let letters = bytes.split(|byte| *byte == 0).next();
+                let has_end = bytes.contains(&0);
+                letters.filter(|_| has_end).and_then(|name| String::from_utf8(name.to_vec()).ok())
+            }
+        };
+        match text.filter(|text| !text.is_empty() && !text.contains(is_unprintable)) {
+            Some(text) => Ok(text),
+            None => bail!("the task at {record:#x} has no printable name{}", self.mend()),
+        }
+    }
+
+    /// Gives each task a name of its own.
+    fn finish(mut self, end: u64) -> Result<Tasks> {
+        self.tasks.end = end;
+        let mut taken = BTreeSet::new();
+        for (record, task) in &mut self.tasks.tasks {
+            if task.name.is_empty() {
+                task.name = format!("task {record:#x}");
+            }
+            let mut name = task.name.clone();
+            for number in 2.. {
+                if taken.insert(name.clone()) {
+                    break;
+                }
+                name = format!("{} ({number})", task.name);
+            }
+            task.name = name;
+        }
+        Ok(self.tasks)
+    }
+}
+
+impl TaskFigures {
+    /// The task runs.
+    fn run(&mut self, now: u64) {
+        if let Some(start) = self.awaits_start.take() {
+            self.starts.push(Interval { start, length: now - start });
+        }
+    }
+
+    /// The task is moved to a list that is not known yet.
+    fn leave(&mut self, now: u64) {
+        if self.is_ready {
+            self.left.get_or_insert(now);
+        }
+    }
+}
