@@ -12,6 +12,8 @@ Figures are numbers of executed instructions. The image is not changed, and its 
   chronoscope observe kernel.elf --machine virt                  switches, system calls and traps
   chronoscope observe app.elf --machine netduinoplus2 --from give --to take
                                                                  how long from the one to the other?
+  chronoscope observe app.elf --machine netduinoplus2 --view freertos
+                                                                 each task by its name
   chronoscope observe app.elf --chip stm32f405 --clock 84MHz     in us of a chip
   chronoscope observe uboot.elf --machine virt --firmware fw_jump.elf
                                                                  a kernel above a firmware
@@ -65,6 +67,10 @@ pub struct Observe {
     /// End the observation after this number of instructions.
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 100_000_000, value_parser = one_or_more)]
     pub limit: u64,
+    /// A limit on a series, as 'control response p99 <= 2000', in instructions, or with --chip as a time.
+    /// May be given several times.
+    #[arg(long, value_name = "LIMIT", conflicts_with = "arrivals")]
+    pub bound: Vec<String>,
     /// The image's command line, which it reads through semihosting.
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub append: String,

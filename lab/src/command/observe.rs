@@ -1,11 +1,13 @@
 //! `chronoscope observe`: observes an unmodified image, and stores and shows the figures as a run.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::{run, single};
 use crate::cli;
 use chronoscope_engine::case::Case;
 use chronoscope_machine::{Machines, observe::Observed, observe::Question};
+use chronoscope_run::Limit;
+use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     let machines = Machines::default();
@@ -30,8 +32,29 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         view: arguments.view.as_deref(),
     };
     let observed = Observed::new(&machines, &question)?;
-    let case = Case::observation(observed.target(), observed.settings());
+    let limits = arguments.bound.iter().map(|text| bound(text, chip.is_some()));
+    let limits = limits.collect::<Result<_>>()?;
+    let case = Case { limits, ..Case::observation(observed.target(), observed.settings()) };
     // Nothing is kept of an image that cannot be observed.
     observed.check()?;
     single::measure(&case, Box::new(observed), &arguments.output, &arguments.keep)
+}
+
+/// A limit of the command line.
+///
+/// # Errors
+/// The text is none, or its bound has another unit than the series.
+fn bound(text: &str, has_clock: bool) -> Result<Limit> {
+    let shown = printable(text);
+    let limit: Limit = text.parse()?;
+    match (text.ends_with(char::is_alphabetic), has_clock) {
+        (true, false) => bail!(
+            "`--bound {shown}`: an emulator counts instructions: give a number of them, or a chip, as \
+             --chip stm32f405"
+        ),
+        (false, true) => bail!("`--bound {shown}`: give a time, as 200us"),
+        _ => {}
+    }
+    limit.check(None)?;
+    Ok(limit)
 }

@@ -179,7 +179,7 @@ impl Encoder<'_> {
         }
     }
 
-    fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
+    pub(super) fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
         let (value, low) = (value as f64, low as f64);
         self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
     }

@@ -215,13 +215,6 @@ impl Image {
         found
     }
 
-    /// The text of `length` bytes at an address of the image's memory, if it is one.
-    pub(super) fn text(&self, address: u64, length: u64) -> Option<&str> {
-        let at = usize::try_from(self.offset(address)?).ok()?;
-        let end = at.checked_add(usize::try_from(length).ok()?)?;
-        str::from_utf8(self.bytes.get(at..end)?).ok()
-    }
-
     /// Finds the address of a symbol.
     fn symbol(&self, text: &str, sort: Sort) -> Result<u64> {
         let mut found = BTreeSet::new();

@@ -315,7 +315,7 @@ impl<'m> Observed<'m> {
     fn tasks(&self, events: &[u8]) -> Result<Option<Tasks>> {
         let Some((name, view)) = &self.view else { return Ok(None) };
         let memory = self.memory();
-        let tasks = Tasks::from_events(events, view, &self.image, self.places(), memory.as_ref());
+        let tasks = Tasks::from_events(events, view, self.places(), memory.as_ref());
         let in_view = || format!("the view {} in {}", printable(name), self.image.shown());
         tasks.map(Some).with_context(in_view)
     }

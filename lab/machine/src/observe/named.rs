@@ -58,9 +58,12 @@ impl<'a> Named<'a> {
         self.tasks.intervals().all(Vec::is_empty)
     }
 
-    /// The name of a task by the address of its record; `None` if the view does not know it.
+    /// The name of a task by the address of its record; 0 is before the first one.
     pub fn task(&self, record: u64) -> Option<&str> {
-        self.tasks.tasks.get(&record).map(|task| &*task.name)
+        match record {
+            0 => Some("none"),
+            _ => self.tasks.tasks.get(&record).map(|task| &*task.name),
+        }
     }
 
     /// The bytes of the memory from an address on.
@@ -101,10 +104,10 @@ impl<'a> Named<'a> {
         let shares = self.tasks.shares(*longest);
         let named = shares.iter().take(MOST_SHARES);
         let mut parts: Vec<String> =
-            named.map(|(who, spent)| format!("{} {spent}", self.who(*who))).collect();
+            named.map(|(who, spent)| format!("{spent} by {}", self.who(*who))).collect();
         let rest: u64 = shares.iter().skip(MOST_SHARES).map(|(_, spent)| spent).sum();
         if rest > 0 {
-            parts.push(format!("others {rest}"));
+            parts.push(format!("{rest} by others"));
         }
         let end = longest.start.saturating_add(longest.length);
         let within = |wait: &&super::view::Interval| {
@@ -138,16 +141,22 @@ impl<'a> Named<'a> {
 }
 
 impl Encoder<'_> {
-    /// Adds the figures and the series of the tasks, those with the most instructions first, and of the
+    /// Adds the figures and the series of the tasks, the most urgent and the busiest first, and of the
     /// sequences.
     pub fn named(&mut self, named: &Named<'_>) -> Result<()> {
         self.sequences(named)?;
+        if named.view.running.is_some() {
+            let name = format!("tasks of {}", printable(&named.view.kernel));
+            self.evidence(&name, named.tasks.tasks.len() as u64, 1)?;
+        }
         let shares = named.tasks.whole();
         let whole: u64 = shares.iter().map(|(_, spent)| spent).sum();
         let spent: BTreeMap<Share, u64> = shares.into_iter().collect();
         let spent_by = |record: u64| spent.get(&Share::Task(record)).copied().unwrap_or_default();
         let mut tasks: Vec<_> = named.tasks.tasks.iter().collect();
-        tasks.sort_by_key(|(record, _)| (Reverse(spent_by(**record)), **record));
+        tasks.sort_by_key(|(record, task)| {
+            (Reverse(task.priority), Reverse(spent_by(**record)), **record)
+        });
         for (record, task) in tasks.iter().take(MOST_TASKS) {
             let share = 100.0 * spent_by(**record) as f64 / whole.max(1) as f64;
             self.figure(&format!("{} processor share", task.name), "%", share)?;
@@ -163,7 +172,7 @@ impl Encoder<'_> {
         if named.view.record.stack.is_some() && !has_stack && !named.memory.is_empty() {
             self.say("no stack was filled before its task ran: how much is left is not known")?;
         }
-        self.left_out("tasks", "least used", tasks.len(), MOST_TASKS)
+        self.left_out("tasks", "last", tasks.len(), MOST_TASKS)
     }
 
     fn task(&mut self, named: &Named<'_>, task: &TaskFigures) -> Result<()> {

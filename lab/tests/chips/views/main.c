@@ -1,4 +1,4 @@
-/* An application of FreeRTOS: every 200 µs a timer's handler sends a sample through a queue to the task
+/* An application of FreeRTOS: every 193 µs a timer's handler sends a sample through a queue to the task
  * `control`, which works on it under a mutex and gives its output. `logger`, the least urgent task, holds
  * the mutex for a long time, and `net` pre-empts it. */
 #include <FreeRTOS.h>
@@ -118,7 +118,7 @@ void start(void)
     xTaskCreate(net, "net", 200, NULL, 3, NULL);
     xTaskCreate(logger, "logger", 200, NULL, 1, &logger_task);
     /* TIM2 counts ns in QEMU. Its interrupt has FreeRTOS' most urgent priority. */
-    WORD(0x4000002c) = 200000 - 1;
+    WORD(0x4000002c) = 193000 - 1;
     WORD(0x4000000c) = 1;
     *(volatile uint8_t *)(0xe000e400 + 28) = 6 << 4;
     WORD(0xe000e100) = 1u << 28;

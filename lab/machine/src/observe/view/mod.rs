@@ -24,6 +24,9 @@ include!(concat!(env!("OUT_DIR"), "/views.rs"));
 /// The longest file of a view, in bytes.
 const LONGEST: u64 = 1 << 20;
 
+/// The longest name of a task that is read, in bytes.
+const LONGEST_NAME: u64 = 64;
+
 /// A view, as its file has it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -57,8 +60,9 @@ struct Running {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Position {
-    /// As `outer.inner`. Without one, the offset counts in all images.
-    member: Option<String>,
+    /// As `outer.inner`, the names in several releases. Without one, the offset counts in all images.
+    #[serde(default, deserialize_with = "words_of")]
+    member: Vec<String>,
     offset: u64,
 }
 
@@ -85,7 +89,7 @@ struct Name {
     at: Position,
     /// The most letters in the record, with a zero at their end.
     bytes: Option<u64>,
-    /// The number of the letters at the address in `at`, which are part of the image.
+    /// The number of the letters at the address in `at`.
     length: Option<Position>,
 }
 
@@ -120,23 +124,22 @@ struct Wait {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Check {
     at: Position,
-    is: Expected,
+    is: Option<Expected>,
+    at_most: Option<u64>,
 }
 
 /// The value of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case", untagged)]
-pub enum Expected {
-    /// This number.
+#[serde(untagged)]
+enum Expected {
     Number(u64),
-    /// An address.
     Address(Address),
 }
 
 /// An address that a check expects.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Address {
+enum Address {
     /// The task's record.
     Task,
 }

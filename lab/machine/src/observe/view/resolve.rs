@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use anyhow::{Context as _, Result, bail};
 
 use super::{
-    Check, Expected, Object, Position, Sequence, State, View, Wait,
+    Address, Check, Expected, Object, Position, Sequence, State, View, Wait, LONGEST_NAME,
     types::{Member, Types},
 };
 use crate::observe::image::{Image, Place};
@@ -57,7 +57,16 @@ pub(in crate::observe) struct CheckPlace {
     /// The member's name, or the offset.
     pub what: String,
     pub offset: i64,
-    pub is: Expected,
+    pub expects: Expects,
+}
+
+/// The value that a check expects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::observe) enum Expects {
+    Number(u64),
+    AtMost(u64),
+    /// The address of the task's record.
+    Task,
 }
 
 /// An object's places, in bytes from the list that a task waits in.
@@ -78,26 +87,36 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn offset(&self, kind: Option<&str>, position: &Position) -> Result<u64> {
-        let Some((kind, member)) = kind.zip(position.member.as_deref()) else {
+        let Some(kind) = kind.filter(|_| !position.member.is_empty()) else {
             return Ok(position.offset);
         };
-        match self.types.member(kind, member)? {
-            Member::At(offset) => Ok(offset),
-            Member::NoType => Ok(position.offset),
-            Member::NoMember => bail!(
-                "`{}` of {} has no member `{}`: the view is for {}",
-                printable(kind),
-                self.image.shown(),
-                printable(member),
-                printable(self.offsets_of)
-            ),
+        for member in &position.member {
+            match self.types.member(kind, member)? {
+                Member::At(offset) => return Ok(offset),
+                Member::NoType => return Ok(position.offset),
+                Member::NoMember => {}
+            }
         }
+        bail!(
+            "`{}` of {} has no member `{}`: the view is for {}",
+            printable(kind),
+            self.image.shown(),
+            printable(&position.member.join("` or `")),
+            printable(self.offsets_of)
+        )
     }
 
     fn check(&self, kind: Option<&str>, check: &Check) -> Result<CheckPlace> {
         let offset = self.offset(kind, &check.at)?;
-        let what = check.at.member.clone().unwrap_or_else(|| format!("offset {offset}"));
-        Ok(CheckPlace { what, offset: i64::try_from(offset)?, is: check.is })
+        let what = check.at.member.first().cloned();
+        let what = what.unwrap_or_else(|| format!("offset {offset}"));
+        let expects = match (check.is, check.at_most) {
+            (Some(Expected::Number(number)), None) => Expects::Number(number),
+            (Some(Expected::Address(Address::Task)), None) => Expects::Task,
+            (None, Some(most)) => Expects::AtMost(most),
+            _ => bail!("the check of `{}` needs `is` or `at-most`", printable(&what)),
+        };
+        Ok(CheckPlace { what, offset: i64::try_from(offset)?, expects })
     }
 
     fn state(&self, kind: Option<&str>, state: &State) -> Result<(u64, Range<u64>)> {
@@ -157,7 +176,7 @@ impl Resolved {
                         NamePlace::Elsewhere(offset(&name.at)?, offset(length)?)
                     }
                     (None, bytes) => {
-                        NamePlace::Inside(offset(&name.at)?, bytes.unwrap_or_default().min(64))
+                        NamePlace::Inside(offset(&name.at)?, bytes.unwrap_or_default().min(LONGEST_NAME))
                     }
                 }),
                 None => None,
@@ -203,12 +222,14 @@ impl Resolved {
             Some(NamePlace::Inside(at, bytes)) => *at..at + bytes,
             _ => 0..0,
         };
-        let names = names.step_by(usize::try_from(word).unwrap_or(4));
-        let elsewhere = match name {
-            Some(NamePlace::Elsewhere(at, length)) => vec![*at, *length],
-            _ => Vec::new(),
-        };
-        let offsets = offsets.chain(names).chain(elsewhere).chain(*priority);
+        let step = usize::try_from(word).unwrap_or(4);
+        let names = names.step_by(step);
+        if let Some(NamePlace::Elsewhere(at, length)) = name {
+            let letters = (0..LONGEST_NAME as i64).step_by(step);
+            fields.entry(*at).or_default().extend(letters);
+            fields.entry(*length).or_default();
+        }
+        let offsets = offsets.chain(names).chain(*priority);
         let offsets = offsets.chain(stack.map(|(at, _)| at));
         let offsets = offsets.chain(state.as_ref().map(|(at, _)| *at));
         for offset in offsets {

@@ -1,20 +1,20 @@
 //! What a kernel's tasks did, from the observer's events and a view of the kernel.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use anyhow::{Result, bail};
 
 use super::{
-    Address, Expected,
-    resolve::{CheckPlace, NamePlace, Resolved},
+    LONGEST_NAME,
+    resolve::{CheckPlace, Expects, NamePlace, Resolved},
 };
 use crate::{
-    observe::{
-        events::{
-            EXCEPTION, EXCEPTION_RETURN, HIT, MACHINE_CALL, MACHINE_RETURN, MACHINE_TRAP,
-            SUPERVISOR_RETURN, SUPERVISOR_TRAP, SYSTEM_CALL, TASK, WORD, WORD_AT, records,
-        },
-        image::Image,
+    observe::events::{
+        EXCEPTION, EXCEPTION_RETURN, HIT, MACHINE_CALL, MACHINE_RETURN, MACHINE_TRAP,
+        SUPERVISOR_RETURN, SUPERVISOR_TRAP, SYSTEM_CALL, TASK, WORD, WORD_AT, records,
     },
     stream::Interval,
 };
@@ -99,11 +99,10 @@ impl Tasks {
     pub fn from_events(
         bytes: &[u8],
         view: &Resolved,
-        image: &Image,
         first: u64,
-        memory: Option<&std::ops::Range<u64>>,
+        memory: Option<&Range<u64>>,
     ) -> Result<Self> {
-        let mut reader = Reader::new(view, image, first, memory);
+        let mut reader = Reader::new(view, first, memory);
         let mut last = 0;
         for [kind, now, value] in records(bytes)? {
             reader.take(kind, now, value)?;
@@ -151,9 +150,8 @@ impl Tasks {
 /// The state between two events.
 struct Reader<'a> {
     view: &'a Resolved,
-    image: &'a Image,
     first: u64,
-    memory: Option<&'a std::ops::Range<u64>>,
+    memory: Option<&'a Range<u64>>,
     tasks: Tasks,
     /// The last value of each word.
     words: BTreeMap<u64, u64>,
@@ -172,9 +170,8 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(
         view: &'a Resolved,
-        image: &'a Image,
-        first: u64,
-        memory: Option<&'a std::ops::Range<u64>>,
+            first: u64,
+        memory: Option<&'a Range<u64>>,
     ) -> Self {
         let count = view.sequences.len();
         let tasks = Tasks {
@@ -185,7 +182,6 @@ impl<'a> Reader<'a> {
         };
         Self {
             view,
-            image,
             first,
             memory,
             tasks,
@@ -285,10 +281,10 @@ impl<'a> Reader<'a> {
         let Some((&record, _)) = self.tasks.tasks.range(..=address).next_back() else { return };
         let fields = &self.view.record;
         let is_field = |place: Option<u64>| place.is_some_and(|at| record + at == address);
-        let at = |field: &Option<(u64, std::ops::Range<u64>)>| {
+        let at = |field: &Option<(u64, Range<u64>)>| {
             field.as_ref().is_some_and(|(at, _)| is_field(Some(*at)))
         };
-        let is_ready_in = |field: &Option<(u64, std::ops::Range<u64>)>| {
+        let is_ready_in = |field: &Option<(u64, Range<u64>)>| {
             field.as_ref().is_some_and(|(_, lists)| lists.contains(&value))
         };
         if at(&fields.state) {
@@ -371,11 +367,12 @@ impl<'a> Reader<'a> {
     }
 
     fn holds(&self, check: &CheckPlace, base: u64, record: u64) -> bool {
-        let expected = match check.is {
-            Expected::Number(number) => number,
-            Expected::Address(Address::Task) => record,
-        };
-        self.words.get(&base.wrapping_add_signed(check.offset)) == Some(&expected)
+        let word = self.words.get(&base.wrapping_add_signed(check.offset));
+        word.is_some_and(|word| match check.expects {
+            Expects::Number(number) => *word == number,
+            Expects::AtMost(most) => *word <= most,
+            Expects::Task => *word == record,
+        })
     }
 
     /// Checks the records of new tasks, whose words are known by now.
@@ -423,23 +420,29 @@ impl<'a> Reader<'a> {
             NamePlace::Elsewhere(at, length) => match (word(at), word(length)) {
                 // A task need not have a name.
                 (0, _) => return Ok(String::new()),
-                (at, length) if length <= 64 => self.image.text(at, length).map(str::to_owned),
+                (at, length) if length <= LONGEST_NAME => Some(self.bytes(at, length)),
                 _ => None,
             },
             NamePlace::Inside(at, bytes) => {
-                let pointer = self.view.pointer as usize;
-                let words = (at..at + bytes).step_by(pointer);
-                let bytes: Vec<u8> =
-                    words.flat_map(|at| word(at).to_le_bytes().into_iter().take(pointer)).collect();
-                let letters = bytes.split(|byte| *byte == 0).next();
-                let has_end = bytes.contains(&0);
-                letters.filter(|_| has_end).and_then(|name| String::from_utf8(name.to_vec()).ok())
+                let bytes = self.bytes(record + at, bytes);
+                let end = bytes.iter().position(|byte| *byte == 0);
+                end.map(|end| bytes[..end].to_vec())
             }
         };
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         match text.filter(|text| !text.is_empty() && !text.contains(is_unprintable)) {
             Some(text) => Ok(text),
             None => bail!("the task at {record:#x} has no printable name{}", self.mend()),
         }
+    }
+
+    /// The bytes of known words from an address on.
+    fn bytes(&self, address: u64, length: u64) -> Vec<u8> {
+        let pointer = self.view.pointer as usize;
+        let words = (address..address.saturating_add(length)).step_by(pointer);
+        let word = |at: u64| self.words.get(&at).copied().unwrap_or_default();
+        let bytes = words.flat_map(|at| word(at).to_le_bytes().into_iter().take(pointer));
+        bytes.take(usize::try_from(length).unwrap_or_default()).collect()
     }
 
     /// Gives each task a name of its own.
