@@ -3,6 +3,7 @@
 //! so that no figure comes from a wrong structure.
 
 mod resolve;
+mod rings;
 mod tasks;
 mod types;
 
@@ -77,6 +78,7 @@ struct Task {
     priority: Option<Position>,
     stack: Option<Stack>,
     state: Option<State>,
+    rings: Option<Rings>,
     wait: Option<Wait>,
     #[serde(default, rename = "check")]
     checks: Vec<Check>,
@@ -91,6 +93,8 @@ struct Name {
     bytes: Option<u64>,
     /// The number of the letters at the address in `at`.
     length: Option<Position>,
+    /// The name of a task that has none.
+    unnamed: Option<String>,
 }
 
 /// The lowest address of a task's stack, which is filled before the task runs.
@@ -108,6 +112,21 @@ struct State {
     at: Position,
     /// The variable whose lists hold ready tasks.
     ready_in: String,
+}
+
+/// Rings of ready tasks in a kernel of 32 bits, in place of a state: see the module `rings`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Rings {
+    variable: String,
+    /// Bytes from the variable's start to the heads of 32 rings, the most urgent first.
+    heads: u64,
+    /// Bytes from the variable's start to the word with a bit for each ring that is not empty.
+    bitmap: u64,
+    /// The link to the next task, the number of the ring, and its bit.
+    next: Position,
+    level: Position,
+    bit: Position,
 }
 
 /// The list of an object for which a task waits; 0 if it waits for none.
@@ -201,6 +220,9 @@ impl View {
             && name.bytes.is_some() == name.length.is_some()
         {
             bail!("a name has `bytes` in the record, or a `length` beside its address");
+        }
+        if self.task.as_ref().is_some_and(|task| task.state.is_some() && task.rings.is_some()) {
+            bail!("a task is ready by [task.state] or by [task.rings]: write one");
         }
         if self.sequences.iter().any(|sequence| sequence.name.is_empty()) {
             bail!("a [[sequence]] has a name, or one for each turn");

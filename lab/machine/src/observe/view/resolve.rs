@@ -34,11 +34,15 @@ pub struct Resolved {
 #[derive(Debug, Default)]
 pub(in crate::observe) struct Record {
     pub name: Option<NamePlace>,
+    /// The name of a task that has none.
+    pub unnamed: Option<String>,
     pub priority: Option<u64>,
     /// With the byte that fills the stack.
     pub stack: Option<(u64, u8)>,
     /// With the addresses of the lists of ready tasks.
     pub state: Option<(u64, Range<u64>)>,
+    /// In place of `state`.
+    pub rings: Option<RingPlaces>,
     pub wait: Option<(u64, Range<u64>)>,
     pub checks: Vec<CheckPlace>,
 }
@@ -49,6 +53,16 @@ pub(in crate::observe) enum NamePlace {
     Inside(u64, u64),
     /// The offsets of their address and of their number.
     Elsewhere(u64, u64),
+}
+
+/// The words of rings of ready tasks: addresses of the kernel's, and offsets in a task's record.
+#[derive(Debug)]
+pub(in crate::observe) struct RingPlaces {
+    pub heads: u64,
+    pub bitmap: u64,
+    pub next: u64,
+    pub level: u64,
+    pub bit: u64,
 }
 
 /// A word that must have a value.
@@ -181,9 +195,20 @@ impl Resolved {
                 }),
                 None => None,
             };
+            record.unnamed = task.name.as_ref().and_then(|name| name.unnamed.clone());
             record.priority = task.priority.as_ref().map(offset).transpose()?;
             if let Some(stack) = &task.stack {
                 record.stack = Some((offset(&stack.at)?, stack.fill));
+            }
+            if let Some(rings) = &task.rings {
+                let start = image.variable(&rings.variable)?.address;
+                record.rings = Some(RingPlaces {
+                    heads: start.wrapping_add(rings.heads),
+                    bitmap: start.wrapping_add(rings.bitmap),
+                    next: offset(&rings.next)?,
+                    level: offset(&rings.level)?,
+                    bit: offset(&rings.bit)?,
+                });
             }
             let state = task.state.as_ref().map(|state| source.state(kind, state));
             let wait = task.wait.as_ref().map(|wait| source.wait(kind, wait));
@@ -214,7 +239,7 @@ impl Resolved {
 
     /// The plugin's options for the fields of tasks, and for other words.
     pub fn fields(&self) -> Vec<String> {
-        let Record { name, priority, stack, state, wait, checks } = &self.record;
+        let Record { name, priority, stack, state, rings, wait, checks, unnamed: _ } = &self.record;
         let word = self.pointer;
         let mut fields: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
         let offsets = checks.iter().filter_map(|check| u64::try_from(check.offset).ok());
@@ -232,6 +257,8 @@ impl Resolved {
         let offsets = offsets.chain(names).chain(*priority);
         let offsets = offsets.chain(stack.map(|(at, _)| at));
         let offsets = offsets.chain(state.as_ref().map(|(at, _)| *at));
+        let linked = rings.iter().flat_map(|rings| [rings.next, rings.level, rings.bit]);
+        let offsets = offsets.chain(linked);
         for offset in offsets {
             fields.entry(offset / word * word).or_default();
         }
@@ -248,7 +275,8 @@ impl Resolved {
             let beside: String = beside.iter().map(|at| format!(":{at}")).collect();
             format!("field={offset}{beside}")
         };
-        let starts = self.starts.map(|address| format!("word={address:#x}"));
-        fields.into_iter().map(option).chain(starts).collect()
+        let words = self.starts.into_iter().chain(rings.iter().flat_map(RingPlaces::words));
+        let words = words.map(|address| format!("word={address:#x}"));
+        fields.into_iter().map(option).chain(words).collect()
     }
 }

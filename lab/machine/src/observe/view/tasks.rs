@@ -10,10 +10,11 @@ use anyhow::{Result, bail};
 use super::{
     LONGEST_NAME,
     resolve::{CheckPlace, Expects, NamePlace, Resolved},
+    rings::Rings,
 };
 use crate::{
     observe::events::{
-        EXCEPTION, EXCEPTION_RETURN, HIT, MACHINE_CALL, MACHINE_RETURN, MACHINE_TRAP,
+        EXCEPTION, EXCEPTION_RETURN, HIT, MACHINE_CALL, MACHINE_RETURN, MACHINE_TRAP, MASKED,
         SUPERVISOR_RETURN, SUPERVISOR_TRAP, SYSTEM_CALL, TASK, WORD, WORD_AT, records,
     },
     stream::Interval,
@@ -109,6 +110,7 @@ impl Tasks {
             last = now;
         }
         reader.check_new()?;
+        reader.settle();
         reader.finish(last)
     }
 
@@ -157,6 +159,11 @@ struct Reader<'a> {
     words: BTreeMap<u64, u64>,
     address: u64,
     running: u64,
+    rings: Rings,
+    /// The switches since the rings were last consistent: each with its instant and the next task.
+    later: Vec<(u64, u64)>,
+    /// The task that ran last, of the switches that count.
+    ran: u64,
     /// The tasks whose records have not been checked, and the instant at which they were first seen.
     new: BTreeSet<u64>,
     seen: u64,
@@ -188,6 +195,9 @@ impl<'a> Reader<'a> {
             words: BTreeMap::new(),
             address: 0,
             running: 0,
+            rings: Rings::default(),
+            later: Vec::new(),
+            ran: 0,
             new: BTreeSet::new(),
             seen: 0,
             has_started: view.starts.is_none(),
@@ -200,8 +210,11 @@ impl<'a> Reader<'a> {
         if now > self.seen || !matches!(kind, WORD | WORD_AT) {
             self.check_new()?;
         }
+        if matches!(kind, EXCEPTION | EXCEPTION_RETURN | MASKED) {
+            self.settle();
+        }
         match kind {
-            TASK => self.switch(now, value)?,
+            TASK => self.see(now, value)?,
             WORD_AT => self.address = value,
             WORD => self.word(now, value),
             EXCEPTION => self.handlers.push(value & 0xffff),
@@ -243,31 +256,53 @@ impl<'a> Reader<'a> {
     }
 
     /// Another task runs.
-    fn switch(&mut self, now: u64, next: u64) -> Result<()> {
-        let last = std::mem::replace(&mut self.running, next);
+    fn see(&mut self, now: u64, next: u64) -> Result<()> {
+        self.running = next;
+        let is_outside = self.memory.is_some_and(|memory| !memory.contains(&next));
+        if next != 0 && (is_outside || !next.is_multiple_of(self.view.pointer)) {
+            bail!("the running task has the address {next:#x}, where no record is{}", self.mend());
+        }
+        if next != 0 && !self.tasks.tasks.contains_key(&next) {
+            self.tasks.tasks.insert(next, TaskFigures::default());
+            self.new.insert(next);
+            self.seen = now;
+        }
+        match self.view.record.rings {
+            Some(_) => self.later.push((now, next)),
+            None => self.switch(now, next),
+        }
+        Ok(())
+    }
+
+    /// Takes in what happened since the rings were last consistent, in its order.
+    fn settle(&mut self) {
+        let mut switches = std::mem::take(&mut self.later).into_iter().peekable();
+        let mut changes = self.rings.settle();
+        changes.sort_unstable();
+        for (at, task, is_ready) in changes {
+            while let Some((now, next)) = switches.next_if(|(now, _)| *now < at) {
+                self.switch(now, next);
+            }
+            if is_ready { self.release(task, at) } else { self.block(task, at) }
+        }
+        switches.for_each(|(now, next)| self.switch(now, next));
+    }
+
+    /// The processor goes from one task to the next.
+    fn switch(&mut self, now: u64, next: u64) {
+        let last = std::mem::replace(&mut self.ran, next);
         let has_started = self.has_started;
         let preempted = self.tasks.tasks.get_mut(&last).filter(|task| task.is_ready && has_started);
         if let Some(task) = preempted {
             task.lost = Some(now);
             *task.preempted_by.entry(next).or_default() += 1;
         }
-        if next == 0 {
-            return Ok(());
+        if let Some(task) = self.tasks.tasks.get_mut(&next) {
+            if let Some(start) = task.lost.take() {
+                task.preempted.push(Interval { start, length: now - start });
+            }
+            task.run(now);
         }
-        let is_outside = self.memory.is_some_and(|memory| !memory.contains(&next));
-        if is_outside || !next.is_multiple_of(self.view.pointer) {
-            bail!("the running task has the address {next:#x}, where no record can be{}", self.mend());
-        }
-        if !self.tasks.tasks.contains_key(&next) {
-            self.new.insert(next);
-            self.seen = now;
-        }
-        let task = self.tasks.tasks.entry(next).or_default();
-        if let Some(start) = task.lost.take() {
-            task.preempted.push(Interval { start, length: now - start });
-        }
-        task.run(now);
-        Ok(())
     }
 
     /// A word of a task's record, or beside an address in it.
@@ -277,6 +312,9 @@ impl<'a> Reader<'a> {
         if self.view.starts == Some(address) {
             self.has_started |= value != 0;
             return;
+        }
+        if let Some(places) = &self.view.record.rings {
+            self.rings.change(places, &self.words, now);
         }
         let Some((&record, _)) = self.tasks.tasks.range(..=address).next_back() else { return };
         let fields = &self.view.record;
@@ -307,7 +345,7 @@ impl<'a> Reader<'a> {
     }
 
     fn release(&mut self, record: u64, now: u64) {
-        let runs = self.running == record;
+        let runs = self.ran == record;
         let is_early = self.new.contains(&record) || !self.has_started;
         let task = self.task(record);
         task.left = None;
@@ -396,7 +434,10 @@ impl<'a> Reader<'a> {
                 Some(place) => self.name(place, record)?,
                 None => String::new(),
             };
-            self.task(record).name = name;
+            let rings = self.view.record.rings.as_ref();
+            let is_ready = rings.is_some_and(|places| self.rings.add(places, &self.words, record));
+            let task = self.task(record);
+            (task.name, task.is_ready) = (name, task.is_ready || is_ready);
         }
         Ok(())
     }
@@ -419,7 +460,7 @@ impl<'a> Reader<'a> {
         let text = match *place {
             NamePlace::Elsewhere(at, length) => match (word(at), word(length)) {
                 // A task need not have a name.
-                (0, _) => return Ok(String::new()),
+                (0, _) => return Ok(self.view.record.unnamed.clone().unwrap_or_default()),
                 (at, length) if length <= LONGEST_NAME => Some(self.bytes(at, length)),
                 _ => None,
             },
