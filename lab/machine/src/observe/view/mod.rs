@@ -243,3 +243,31 @@ fn file(name: &str) -> Result<String> {
     }
     fs::read_to_string(path).with_context(|| format!("cannot read the view {}", printable(name)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_view_of_this_version_is_one() {
+        assert!(VIEWS.len() >= 2);
+        VIEWS.iter().for_each(|(name, _)| drop(View::read(name).unwrap()));
+        let error = View::read("freertoss").unwrap_err().to_string();
+        assert!(error.contains("did you mean freertos"), "{error}");
+    }
+
+    #[test]
+    fn a_view_that_shows_nothing_or_contradicts_itself_is_refused() {
+        let head = "kernel = \"a\"\noffsets-of = \"a\"\n";
+        let check = |text: &str| {
+            let view: View = from_toml(&format!("{head}{text}")).unwrap();
+            view.check().unwrap_err().to_string()
+        };
+        assert!(check("").contains("shows nothing"));
+        assert!(check("[running]\nvariable = \"a\"").contains("belong together"));
+        let name = "[task]\nname = { at = { offset = 0 } }\n[running]\nvariable = \"a\"";
+        assert!(check(name).contains("`bytes`"));
+        let sequence = "[[sequence]]\nname = []\nfrom = \"a\"\nto = \"b\"";
+        assert!(check(sequence).contains("has a name"));
+    }
+}

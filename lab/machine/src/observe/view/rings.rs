@@ -76,3 +76,37 @@ impl RingPlaces {
         word(task + self.next) != task || word(self.heads + 4 * level) == task
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_alone_in_its_ring_is_ready_by_its_head_and_bit() {
+        let places = RingPlaces { heads: 0x1000, bitmap: 0x1080, next: 0, level: 4, bit: 8 };
+        let mut words = BTreeMap::new();
+        let mut set = |words: &mut BTreeMap<u64, u64>, address, value| words.insert(address, value);
+        for (task, next) in [(0x100, 0x100), (0x200, 0x200)] {
+            [(task, next), (task + 4, 3), (task + 8, 0x1000_0000)].map(|(at, value)| {
+                set(&mut words, at, value);
+            });
+        }
+        let mut rings = Rings::default();
+        assert!(!rings.add(&places, &words, 0x100) && !rings.add(&places, &words, 0x200));
+        // One becomes ready alone; between its two stores the other seems to be ready.
+        set(&mut words, 0x100c, 0x200);
+        set(&mut words, 0x1080, 0x1000_0000);
+        rings.change(&places, &words, 10);
+        set(&mut words, 0x100c, 0x100);
+        rings.change(&places, &words, 11);
+        assert_eq!(rings.settle(), [(11, 0x100, true)]);
+        // The other is linked to it.
+        set(&mut words, 0x200, 0x100);
+        rings.change(&places, &words, 20);
+        assert_eq!(rings.settle(), [(20, 0x200, true)]);
+        set(&mut words, 0x1080, 0);
+        rings.change(&places, &words, 30);
+        assert_eq!(rings.settle(), [(30, 0x100, false), (30, 0x200, false)]);
+        assert!(rings.settle().is_empty());
+    }
+}
