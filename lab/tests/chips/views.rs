@@ -257,9 +257,11 @@ fn an_application_of_freertos_is_shown_by_its_tasks_names() {
     // The kernel's own count of the stack.
     let left = figures(case, "left");
     assert_eq!(figure(case, "logger stack left"), left[1] as f64);
-    assert_eq!(["control", "net", "logger", "IDLE"].map(|task| {
-        figure(case, &format!("{task} priority"))
-    }), [5.0, 3.0, 1.0, 0.0]);
+    assert_eq!(
+        ["control", "net", "logger", "IDLE"]
+            .map(|task| { figure(case, &format!("{task} priority")) }),
+        [5.0, 3.0, 1.0, 0.0]
+    );
     let shares = ["control", "net", "logger", "IDLE", "handlers"];
     let shares: f64 =
         shares.iter().map(|name| figure(case, &format!("{name} processor share"))).sum();
@@ -269,10 +271,8 @@ fn an_application_of_freertos_is_shown_by_its_tasks_names() {
     let log = case["log"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
     let line = log.clone().find(|line| line.starts_with("control: its longest response took"));
     let (_, parts) = line.unwrap().rsplit_once(": ").unwrap();
-    let spent: u64 = parts
-        .split(", ")
-        .map(|part| part.split(' ').next().unwrap().parse::<u64>().unwrap())
-        .sum();
+    let spent: u64 =
+        parts.split(", ").map(|part| part.split(' ').next().unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(spent, longest, "{line:?}");
     assert!(parts.contains("by logger") && line.unwrap().contains("state_lock"), "{line:?}");
     // Without types, the offsets are the view's: all figures are the same.

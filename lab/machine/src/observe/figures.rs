@@ -154,8 +154,11 @@ impl Encoder<'_> {
             self.intervals(name, intervals)?;
         }
         let by_address = |place: u64| format!("{place:#x}");
-        let name =
-            |place: u64| named.and_then(|named| named.task(place)).map_or_else(|| by_address(place), str::to_owned);
+        let name = |place: u64| {
+            named
+                .and_then(|named| named.task(place))
+                .map_or_else(|| by_address(place), str::to_owned)
+        };
         match (observed.task.is_some(), is_arm) {
             (true, _) => self.places("task", &figures.tasks, name),
             (false, true) => self.places("stack pointer", &figures.spaces, by_address),
@@ -225,7 +228,13 @@ impl Encoder<'_> {
     }
 
     /// Says how many of `count` are left out beyond `most`.
-    pub(super) fn left_out(&mut self, what: &str, which: &str, count: usize, most: usize) -> Result<()> {
+    pub(super) fn left_out(
+        &mut self,
+        what: &str,
+        which: &str,
+        count: usize,
+        most: usize,
+    ) -> Result<()> {
         match count.saturating_sub(most) {
             0 => Ok(()),
             rest => {

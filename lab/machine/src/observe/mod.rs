@@ -303,8 +303,7 @@ impl<'m> Observed<'m> {
         let (limit, stop) = (child::Limit::for_work(PATIENCE), AtomicBool::new(false));
         let discard = &mut |_: &[u8]| Ok(());
         let program = self.emulated.program();
-        let ended =
-            child::run_to_an_end::<child::Error>(&mut qemu, program, limit, &stop, discard);
+        let ended = child::run_to_an_end::<child::Error>(&mut qemu, program, limit, &stop, discard);
         match fs::read(folder.path(EVENTS)) {
             Ok(events) => self.tasks(&events).map(drop),
             Err(_) => Ok(ended?),
@@ -431,8 +430,7 @@ impl<'m> Observed<'m> {
         if let Some((_, view)) = &self.view {
             for (_, places) in &view.sequences {
                 for index in 0..2 {
-                    let address =
-                        places.as_ref().map_or(u64::MAX, |places| places[index].address);
+                    let address = places.as_ref().map_or(u64::MAX, |places| places[index].address);
                     plugin += &format!(",at={address:#x}");
                 }
             }

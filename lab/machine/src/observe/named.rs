@@ -110,9 +110,8 @@ impl<'a> Named<'a> {
             parts.push(format!("{rest} by others"));
         }
         let end = longest.start.saturating_add(longest.length);
-        let within = |wait: &&super::view::Interval| {
-            wait.start >= longest.start && wait.start < end
-        };
+        let within =
+            |wait: &&super::view::Interval| wait.start >= longest.start && wait.start < end;
         let waits = task.waits.iter().filter_map(|(what, waits)| {
             let Waited::Object(object, Some(holder)) = what else { return None };
             let length: u64 = waits.iter().filter(within).map(|wait| wait.length).sum();
@@ -235,9 +234,7 @@ impl Encoder<'_> {
     /// own series only.
     fn sequences(&mut self, named: &Named<'_>) -> Result<()> {
         let all = named.tasks.sequences.iter().zip(&named.tasks.hits);
-        for ((sequence, places), (intervals, [to, from])) in
-            named.view.sequences.iter().zip(all)
-        {
+        for ((sequence, places), (intervals, [to, from])) in named.view.sequences.iter().zip(all) {
             let first = printable(&sequence.name[0]);
             if let Err(why) = places {
                 self.say(&format!("`{first}` is left out: {why}"))?;

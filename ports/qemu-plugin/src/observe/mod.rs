@@ -291,7 +291,7 @@ extern "C" fn on_riscv_store(_: c_uint, access: Access, address: u64, _: *mut c_
     if is_task {
         observer.note_task(address);
     } else if riscv::is_watched(address)
-        &&  api::is_device(access, address)
+        && api::is_device(access, address)
         && let Observer { family: Family::Riscv(riscv), guest: Some(guest), events, .. } = observer
     {
         riscv.stored(address, &guest.0, &mut guest.1, events);
@@ -314,7 +314,7 @@ extern "C" fn on_arm_store(_: c_uint, access: Access, address: u64, source: *mut
     if is_task {
         observer.note_task(address);
     } else if arm::is_watched(address)
-        &&  let Some(register) = source.addr().checked_sub(1)
+        && let Some(register) = source.addr().checked_sub(1)
         && api::is_device(access, address)
         && let Observer { family: Family::Arm(arm), guest: Some(guest), events, .. } = observer
     {

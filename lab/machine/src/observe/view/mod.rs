@@ -16,8 +16,8 @@ pub use self::{
     resolve::Resolved,
     tasks::{Share, TaskFigures, Tasks, Waited},
 };
-use chronoscope_base::toml_text::{from_toml, words as words_of};
 pub use crate::stream::Interval;
+use chronoscope_base::toml_text::{from_toml, words as words_of};
 use chronoscope_units::{printable, words};
 
 include!(concat!(env!("OUT_DIR"), "/views.rs"));
@@ -202,8 +202,7 @@ impl View {
             Some((_, text)) => ((*text).to_owned(), format!("the view {name}")),
             None => (file(name)?, format!("the view {}", printable(name))),
         };
-        let view: Self =
-            from_toml(&text).map_err(|error| anyhow::anyhow!("{shown}: {error}"))?;
+        let view: Self = from_toml(&text).map_err(|error| anyhow::anyhow!("{shown}: {error}"))?;
         view.check().context(shown)?;
         Ok(view)
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use anyhow::{Context as _, Result, bail};
 
 use super::{
-    Address, Check, Expected, Object, Position, Sequence, State, View, Wait, LONGEST_NAME,
+    Address, Check, Expected, LONGEST_NAME, Object, Position, Sequence, State, View, Wait,
     types::{Member, Types},
 };
 use crate::observe::image::{Image, Place};
@@ -154,7 +154,9 @@ impl Source<'_> {
             object: -list,
             check: from_list(&object.check)?,
             held_if: object.held_if.as_ref().map(from_list).transpose()?,
-            holder: holder.map(|at| Ok::<_, anyhow::Error>(i64::try_from(at)? - list)).transpose()?,
+            holder: holder
+                .map(|at| Ok::<_, anyhow::Error>(i64::try_from(at)? - list))
+                .transpose()?,
         })
     }
 }
@@ -186,12 +188,11 @@ impl Resolved {
             let offset = |position: &Position| source.offset(kind, position);
             record.name = match &task.name {
                 Some(name) => Some(match (&name.length, name.bytes) {
-                    (Some(length), _) => {
-                        NamePlace::Elsewhere(offset(&name.at)?, offset(length)?)
-                    }
-                    (None, bytes) => {
-                        NamePlace::Inside(offset(&name.at)?, bytes.unwrap_or_default().min(LONGEST_NAME))
-                    }
+                    (Some(length), _) => NamePlace::Elsewhere(offset(&name.at)?, offset(length)?),
+                    (None, bytes) => NamePlace::Inside(
+                        offset(&name.at)?,
+                        bytes.unwrap_or_default().min(LONGEST_NAME),
+                    ),
                 }),
                 None => None,
             };

@@ -175,11 +175,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(
-        view: &'a Resolved,
-            first: u64,
-        memory: Option<&'a Range<u64>>,
-    ) -> Self {
+    fn new(view: &'a Resolved, first: u64, memory: Option<&'a Range<u64>>) -> Self {
         let count = view.sequences.len();
         let tasks = Tasks {
             sequences: vec![Vec::new(); count],
@@ -395,7 +391,8 @@ impl<'a> Reader<'a> {
             if !self.holds(&object.check, list, record) {
                 continue;
             }
-            let is_held = object.held_if.as_ref().is_some_and(|held| self.holds(held, list, record));
+            let is_held =
+                object.held_if.as_ref().is_some_and(|held| self.holds(held, list, record));
             let holder = object.holder.filter(|_| is_held);
             let holder = holder.and_then(|at| self.words.get(&list.wrapping_add_signed(at)));
             let holder = holder.copied().filter(|holder| self.tasks.tasks.contains_key(holder));
