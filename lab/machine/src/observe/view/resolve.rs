@@ -107,8 +107,8 @@ impl Source<'_> {
         for member in &position.member {
             match self.types.member(kind, member)? {
                 Member::At(offset) => return Ok(offset),
-                Member::NoType => return Ok(position.offset),
-                Member::NoMember => {}
+                Member::UnknownType => return Ok(position.offset),
+                Member::Missing => {}
             }
         }
         bail!(

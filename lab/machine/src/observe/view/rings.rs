@@ -85,11 +85,9 @@ mod tests {
     fn a_task_alone_in_its_ring_is_ready_by_its_head_and_bit() {
         let places = RingPlaces { heads: 0x1000, bitmap: 0x1080, next: 0, level: 4, bit: 8 };
         let mut words = BTreeMap::new();
-        let mut set = |words: &mut BTreeMap<u64, u64>, address, value| words.insert(address, value);
+        let set = |words: &mut BTreeMap<u64, u64>, address, value| words.insert(address, value);
         for (task, next) in [(0x100, 0x100), (0x200, 0x200)] {
-            [(task, next), (task + 4, 3), (task + 8, 0x1000_0000)].map(|(at, value)| {
-                set(&mut words, at, value);
-            });
+            words.extend([(task, next), (task + 4, 3), (task + 8, 0x1000_0000)]);
         }
         let mut rings = Rings::default();
         assert!(!rings.add(&places, &words, 0x100) && !rings.add(&places, &words, 0x200));

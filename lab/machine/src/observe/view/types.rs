@@ -22,9 +22,9 @@ const MOST_STEPS: usize = 16;
 #[derive(Debug, PartialEq)]
 pub enum Member {
     /// The image has no such structure.
-    NoType,
+    UnknownType,
     /// The structure has no such member.
-    NoMember,
+    Missing,
     /// Bytes from the structure's start.
     At(u64),
 }
@@ -60,10 +60,10 @@ impl<'image> Types<'image> {
     pub fn member(&self, structure: &str, path: &str) -> Result<Member> {
         for unit in &self.units {
             if let Some(start) = self.structure(unit, structure)? {
-                return Ok(self.offset(unit, start, path)?.map_or(Member::NoMember, Member::At));
+                return Ok(self.offset(unit, start, path)?.map_or(Member::Missing, Member::At));
             }
         }
-        Ok(Member::NoType)
+        Ok(Member::UnknownType)
     }
 
     /// The definition of a structure in a unit, by its tag.
