@@ -18,10 +18,11 @@ use crate::{images::sha256, repository::root};
 
 /// The sources of images, tools and guests, relative to the repository. The script
 /// `chronoscope` has the same list for the lab.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "lab",
     "chips",
     "cycles",
+    "peripherals",
     "suite",
     "ports",
     "tandem",

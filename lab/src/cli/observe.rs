@@ -34,6 +34,12 @@ pub struct Observe {
     /// The rate of the chip's clock, as 84MHz.
     #[arg(long, value_name = "RATE", requires = "chip")]
     pub clock: Option<String>,
+    /// The rate of the chip's crystal [default: 8MHz].
+    #[arg(long, value_name = "RATE", requires = "chip")]
+    pub crystal: Option<String>,
+    /// Write what the image sends over serial lines to this file, and show its last lines.
+    #[arg(long, value_name = "FILE", conflicts_with = "arrivals")]
+    pub console: Option<PathBuf>,
     /// Have a word of the machine's memory read a value, as 0x50060800=1, in place of a device that
     /// is not there. May be given several times.
     #[arg(long, value_name = "ADDRESS=VALUE")]

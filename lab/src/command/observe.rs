@@ -16,6 +16,8 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         image: &arguments.image,
         machine: arguments.machine.as_deref(),
         chip: chip.as_deref(),
+        crystal: arguments.crystal.as_deref(),
+        console: arguments.console.as_deref(),
         answer: &arguments.answer,
         firmware: arguments.firmware.as_deref(),
         load: &arguments.load,

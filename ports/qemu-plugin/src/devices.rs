@@ -1,130 +1,75 @@
-//! Registers of a chip that QEMU's machine does not have: clocks, power, flash. They keep the written
-//! value, and ready bits follow their enables, so that the start-up code of a firmware goes on.
+//! Registers and devices of a chip that QEMU's machine does not have. The crate
+//! `chronoscope-peripherals` has their behaviour and their options; here they get their addresses in the
+//! machine, the guest's time, and lines to its interrupt controller.
 //!
-//! | option | meaning |
-//! |---|---|
-//! | `bank=ORIGIN:BYTES` | registers at these addresses; all read 0 after a reset |
-//! | `reset=ADDRESS:VALUE` | a register reads this value after a reset |
-//! | `follow=ADDRESS:BIT:ADDRESS:BIT` | the second bit reads as the first one |
-//! | `ready=ADDRESS:BIT` | the bit always reads 1 |
-//! | `answer=ADDRESS:VALUE` | a word that always reads this value |
+//! A further option, `console=FILE`, has the bytes that serial ports send: of each the port's number,
+//! then the byte.
 //!
-//! The types of QEMU's functions for regions of memory are of QEMU 7.2, and a self-test before the first instruction refuses a QEMU in which they differ.
+//! The types of QEMU's functions are of QEMU 7.2. Before the first instruction each region, the timer and
+//! the lines are tried, so that a QEMU in which they differ is refused.
 
 use std::{
+    collections::BTreeMap,
     ffi::{CStr, c_char, c_int, c_uint, c_void},
+    fs,
+    path::PathBuf,
     ptr,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed},
+    },
 };
+
+use chronoscope_peripherals::{self as peripherals, Peripherals, Sent};
 
 use crate::{
     api::{self, Id},
-    emulator::{Processor, function},
+    emulator::{Device, Processor, device, function},
     give_up,
-    settings::number,
 };
 
 /// Space for QEMU's `MemoryRegion`, which has 272 bytes in QEMU 7.2.
 const REGION: usize = 4096;
+/// Space for QEMU's `QEMUTimer`, which has 64 bytes.
+const TIMER: usize = 512;
 /// The priority of a region over those that the machine has.
 const ABOVE: c_int = 10;
 const LITTLE_ENDIAN: c_int = 2;
+/// QEMU's numbers of the virtual clock, and of nanoseconds.
+const VIRTUAL: c_int = 1;
+const NANOSECONDS: c_int = 1;
 
-/// A place in a bank: the number of the register, and of its bit.
-type Place = (usize, u32);
+/// The option of the file with what serial ports send.
+const CONSOLE: &str = "console=";
 
-/// A bank of registers.
-#[derive(Debug, Default, PartialEq)]
-struct Bank {
-    origin: u32,
-    words: Vec<u32>,
-    /// The bits that always read 1.
-    set: Vec<u32>,
-    /// Bits, and the bits that read as they do.
-    follow: Vec<(Place, Place)>,
-    /// Stores change nothing.
-    is_constant: bool,
+static CHIP: Mutex<Option<Peripherals>> = Mutex::new(None);
+static CONSOLE_FILE: OnceLock<PathBuf> = OnceLock::new();
+static QEMU: OnceLock<Qemu> = OnceLock::new();
+/// Regions read [`echo`] in place of their registers.
+static IS_TRIED: AtomicBool = AtomicBool::new(false);
+/// The levels of the lines as the interrupt controller has them.
+static LEVELS: Mutex<BTreeMap<u32, bool>> = Mutex::new(BTreeMap::new());
+
+fn chip() -> MutexGuard<'static, Option<Peripherals>> {
+    CHIP.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-impl Bank {
-    fn has(&self, address: u32) -> bool {
-        (address.wrapping_sub(self.origin) as usize) < 4 * self.words.len()
-    }
-
-    fn read(&self, word: usize) -> u32 {
-        let Some(mut value) = self.words.get(word).copied() else { return 0 };
-        for ((from, from_bit), (to, to_bit)) in &self.follow {
-            if *to == word {
-                let bit = self.words.get(*from).map_or(0, |word| word >> from_bit & 1);
-                value = value & !(1 << to_bit) | bit << to_bit;
-            }
-        }
-        value | self.set[word]
-    }
-
-    fn write(&mut self, word: usize, value: u32) {
-        if let Some(own) = self.words.get_mut(word).filter(|_| !self.is_constant) {
-            *own = value;
-        }
-    }
-}
-
-static BANKS: Mutex<Vec<Bank>> = Mutex::new(Vec::new());
-
-fn banks() -> MutexGuard<'static, Vec<Bank>> {
-    BANKS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The names of the options.
-const OPTIONS: [&str; 5] = ["bank", "reset", "follow", "ready", "answer"];
 
 /// Returns whether an option is of this module.
 pub fn is_option(argument: &str) -> bool {
-    argument.split_once('=').is_some_and(|(name, _)| OPTIONS.contains(&name))
+    argument.starts_with(CONSOLE) || peripherals::is_option(argument)
 }
 
 /// Reads the options, and has QEMU map the registers when the machine exists.
 pub fn install(id: Id, arguments: &[String]) -> Result<(), String> {
-    let parsed = parse(arguments)?;
+    let parsed = Peripherals::parse(arguments.iter().map(String::as_str))?;
+    if let Some(file) = arguments.iter().find_map(|argument| argument.strip_prefix(CONSOLE)) {
+        CONSOLE_FILE.get_or_init(|| file.into());
+    }
     if !parsed.is_empty() {
-        *banks() = parsed;
+        *chip() = Some(parsed);
         api::on_processor(id, map);
     }
     Ok(())
-}
-
-fn parse(arguments: &[String]) -> Result<Vec<Bank>, String> {
-    let mut banks: Vec<Bank> = Vec::new();
-    let pairs = arguments.iter().filter_map(|argument| argument.split_once('='));
-    for (name, value) in pairs {
-        let numbers: Vec<u32> = value.split(':').map_while(number).collect();
-        let wrong = || format!("`{name}={value}`: see the plugin's page");
-        match (name, numbers.as_slice()) {
-            ("bank", &[origin, bytes]) => {
-                let words = vec![0; bytes as usize / 4];
-                banks.push(Bank { origin, set: words.clone(), words, ..Bank::default() });
-            }
-            ("answer", &[origin, value]) => {
-                let (words, set) = (vec![value], vec![0]);
-                banks.push(Bank { origin, words, set, is_constant: true, ..Bank::default() });
-            }
-            ("reset" | "ready" | "follow", &[address, number, ref rest @ ..]) => {
-                let bank = banks.iter_mut().find(|bank| bank.has(address)).ok_or_else(wrong)?;
-                let word = |address: u32| (address.wrapping_sub(bank.origin) / 4) as usize;
-                match (name, rest) {
-                    ("reset", []) => bank.words[word(address)] = number,
-                    ("ready", []) if number < 32 => bank.set[word(address)] |= 1 << number,
-                    ("follow", &[to, bit]) if number < 32 && bit < 32 && bank.has(to) => {
-                        bank.follow.push(((word(address), number), (word(to), bit)));
-                    }
-                    _ => return Err(wrong()),
-                }
-            }
-            (name, _) if OPTIONS.contains(&name) => return Err(wrong()),
-            _ => {}
-        }
-    }
-    Ok(banks)
 }
 
 /// QEMU's `MemoryRegionOps`.
@@ -164,17 +109,45 @@ static OPERATIONS: Operations = Operations {
     write_with_attributes: ptr::null(),
     endianness: LITTLE_ENDIAN,
     valid: Valid { least: 1, most: 4, is_unaligned: false, accepts: ptr::null() },
-    implemented: Implemented { least: 4, most: 4, is_unaligned: false },
+    implemented: Implemented { least: 1, most: 4, is_unaligned: false },
 };
 
-extern "C" fn on_read(bank: *mut c_void, offset: u64, _: c_uint) -> u64 {
-    banks().get(bank.addr()).map_or(0, |bank| bank.read(offset as usize / 4).into())
+/// The word that a region reads while it is tried: different for each of them.
+fn echo(region: usize, offset: u64) -> u32 {
+    0x5a00_0000 ^ (region as u32) << 16 ^ offset as u32
 }
 
-extern "C" fn on_write(bank: *mut c_void, offset: u64, value: u64, _: c_uint) {
-    if let Some(bank) = banks().get_mut(bank.addr()) {
-        bank.write(offset as usize / 4, value as u32);
+extern "C" fn on_read(region: *mut c_void, offset: u64, size: c_uint) -> u64 {
+    if IS_TRIED.load(Relaxed) {
+        return echo(region.addr(), offset).into();
     }
+    let Some(qemu) = QEMU.get() else { return 0 };
+    let now = qemu.now();
+    let value = match chip().as_mut() {
+        Some(chip) => chip.read(region.addr(), offset as u32, size, now),
+        None => 0,
+    };
+    qemu.follow();
+    value.into()
+}
+
+extern "C" fn on_write(region: *mut c_void, offset: u64, value: u64, size: c_uint) {
+    let Some(qemu) = QEMU.get() else { return };
+    let now = qemu.now();
+    if let Some(chip) = chip().as_mut() {
+        chip.write(region.addr(), offset as u32, size, value as u32, now);
+    }
+    qemu.follow();
+}
+
+/// Called by QEMU at the time that a device has asked for.
+extern "C" fn on_time(_: *mut c_void) {
+    let Some(qemu) = QEMU.get() else { return };
+    let now = qemu.now();
+    if let Some(chip) = chip().as_mut() {
+        chip.pass(now);
+    }
+    qemu.follow();
 }
 
 type Init = unsafe extern "C" fn(
@@ -187,33 +160,128 @@ type Init = unsafe extern "C" fn(
 );
 type Add = unsafe extern "C" fn(*mut c_void, u64, *mut c_void, c_int);
 type SystemMemory = unsafe extern "C" fn() -> *mut c_void;
+type InitTimer = unsafe extern "C" fn(
+    *mut c_void,
+    *mut c_void,
+    c_int,
+    c_int,
+    c_int,
+    extern "C" fn(*mut c_void),
+    *mut c_void,
+);
+type Line = AtomicPtr<c_void>;
 
-/// Called by QEMU when the processor exists: maps the banks, once.
+/// QEMU's functions, its timer that calls [`on_time`], and the lines to the interrupt controller.
+struct Qemu {
+    get_time: unsafe extern "C" fn(c_int) -> i64,
+    set_timer: unsafe extern "C" fn(*mut c_void, i64),
+    delete_timer: unsafe extern "C" fn(*mut c_void),
+    expiry: unsafe extern "C" fn(*mut c_void) -> u64,
+    set_line: unsafe extern "C" fn(*mut c_void, c_int),
+    timer: Device,
+    lines: BTreeMap<u32, Line>,
+}
+
+impl Qemu {
+    /// Finds the functions, makes the timer, and takes the lines of these interrupts.
+    fn find(interrupts: impl Iterator<Item = u32>) -> Result<Self, String> {
+        // SAFETY: the functions have these types in QEMU 7.2 (include/qemu/timer.h,
+        // include/hw/qdev-core.h, include/hw/irq.h). The timer is of zeroed memory that is never freed,
+        // larger than QEMU's type; null is the machine's own list of timers. The controller is the
+        // machine's, and QEMU returns null for a line that it does not have.
+        unsafe {
+            let init: InitTimer = function(c"timer_init_full")?;
+            let line: unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void =
+                function(c"qdev_get_gpio_in")?;
+            let timer = Box::leak(Box::new([0_u64; TIMER / 8])).as_mut_ptr().cast();
+            init(timer, ptr::null_mut(), VIRTUAL, NANOSECONDS, 0, on_time, ptr::null_mut());
+            let mut lines = BTreeMap::new();
+            let mut interrupts = interrupts.peekable();
+            if interrupts.peek().is_some() {
+                let controller = device(c"armv7m")?;
+                for interrupt in interrupts {
+                    let line = line(controller.load(Relaxed), interrupt as c_int);
+                    lines.insert(interrupt, AtomicPtr::new(line));
+                }
+            }
+            Ok(Self {
+                get_time: function(c"qemu_clock_get_ns")?,
+                set_timer: function(c"timer_mod_ns")?,
+                delete_timer: function(c"timer_del")?,
+                expiry: function(c"timer_expire_time_ns")?,
+                set_line: function(c"qemu_set_irq")?,
+                timer: AtomicPtr::new(timer),
+                lines,
+            })
+        }
+    }
+
+    /// The guest's time in ns. Call it during an access to a device or a call of the timer.
+    fn now(&self) -> u64 {
+        // SAFETY: takes a number of a clock.
+        let now = unsafe { (self.get_time)(VIRTUAL) };
+        u64::try_from(now).unwrap_or(0)
+    }
+
+    /// Sets the timer to the next change, and the lines to their levels.
+    fn follow(&self) {
+        let (due, levels) = match chip().as_ref() {
+            Some(chip) => (chip.due(), chip.levels()),
+            None => return,
+        };
+        let timer = self.timer.load(Relaxed);
+        match due.and_then(|due| i64::try_from(due).ok()) {
+            // SAFETY: the timer is initialised, and lives as long as QEMU. QEMU calls this with its lock
+            // of devices held.
+            Some(due) => unsafe { (self.set_timer)(timer, due) },
+            // SAFETY: as above.
+            None => unsafe { (self.delete_timer)(timer) },
+        }
+        let mut known = LEVELS.lock().unwrap_or_else(PoisonError::into_inner);
+        for (interrupt, level) in levels {
+            if known.insert(interrupt, level).unwrap_or(false) != level
+                && let Some(line) = self.lines.get(&interrupt)
+            {
+                // SAFETY: the line is the controller's or null, which QEMU ignores; the lock of devices
+                // is held. The controller takes the level, and calls nothing of this plugin.
+                unsafe { (self.set_line)(line.load(Relaxed), level.into()) }
+            }
+        }
+    }
+
+    /// Tries the timer: it must have the time that it was set to.
+    fn is_right(&self) -> bool {
+        const FAR: i64 = 0x1234_5678_9abc_def0;
+        let timer = self.timer.load(Relaxed);
+        // SAFETY: as for `follow`.
+        unsafe {
+            (self.set_timer)(timer, FAR);
+            let expiry = (self.expiry)(timer);
+            (self.delete_timer)(timer);
+            expiry == FAR as u64 && self.lines.values().all(|line| !line.load(Relaxed).is_null())
+        }
+    }
+}
+
+/// Called by QEMU when the processor exists: maps the regions, once.
 extern "C" fn map(_: Id, _: c_uint) {
     static ONCE: OnceLock<()> = OnceLock::new();
     const NAME: &CStr = c"chronoscope";
     ONCE.get_or_init(|| {
-        let sizes: Vec<(u32, usize)> =
-            banks().iter().map(|bank| (bank.origin, 4 * bank.words.len())).collect();
+        let regions = chip().as_ref().map(Peripherals::regions).unwrap_or_default();
         // SAFETY: the functions have these types in QEMU 7.2 (include/exec/memory.h). Each region is
         // of zeroed memory that is never freed, larger than QEMU's type; the operations are a static;
-        // the number of the bank stands for a pointer that QEMU hands back only. QEMU calls this on
+        // the number of the region stands for a pointer that QEMU hands back only. QEMU calls this on
         // the thread that builds the machine.
         let mapped: Result<(), String> = (|| unsafe {
             let init: Init = function(c"memory_region_init_io")?;
             let add: Add = function(c"memory_region_add_subregion_overlap")?;
             let memory: SystemMemory = function(c"get_system_memory")?;
-            for (index, (origin, bytes)) in sizes.into_iter().enumerate() {
+            for (index, (origin, bytes)) in regions.into_iter().enumerate() {
                 let region = Box::leak(Box::new([0_u64; REGION / 8])).as_mut_ptr().cast();
-                let bank = ptr::without_provenance_mut(index);
-                init(
-                    region,
-                    ptr::null_mut(),
-                    &raw const OPERATIONS,
-                    bank,
-                    NAME.as_ptr(),
-                    bytes as u64,
-                );
+                let number = ptr::without_provenance_mut(index);
+                let name = NAME.as_ptr();
+                init(region, ptr::null_mut(), &raw const OPERATIONS, number, name, bytes.into());
                 add(memory(), origin.into(), region, ABOVE);
             }
             Ok(())
@@ -222,70 +290,40 @@ extern "C" fn map(_: Id, _: c_uint) {
     });
 }
 
-/// Ends QEMU unless each register reads its value after a reset. Call it before the first instruction.
+/// Ends QEMU unless each region, the timer and the lines work. Call it before the first instruction.
 pub fn check(processor: &Processor) {
-    let expected: Vec<(u32, u32)> = banks()
-        .iter()
-        .flat_map(|bank| {
-            (0..bank.words.len()).map(|word| (bank.origin + 4 * word as u32, bank.read(word)))
-        })
-        .collect();
-    for (address, value) in expected {
-        let [read] = processor.words(address.into());
-        if read != value {
-            give_up(&format!(
-                "the register at {address:#x} reads {read:#x} in place of {value:#x}: use Debian's \
-                 QEMU 7.2"
-            ));
+    let Some((regions, interrupts)) = chip()
+        .as_ref()
+        .map(|chip| (chip.regions(), chip.levels().into_keys().collect::<Vec<u32>>()))
+    else {
+        return;
+    };
+    IS_TRIED.store(true, Relaxed);
+    for (index, (origin, bytes)) in regions.into_iter().enumerate() {
+        for offset in [0, bytes - 4] {
+            let [read] = processor.words((origin + offset).into());
+            if read != echo(index, offset.into()) {
+                give_up(&format!(
+                    "the register at {:#x} is not where it was put: use Debian's QEMU 7.2",
+                    origin + offset
+                ));
+            }
         }
     }
+    IS_TRIED.store(false, Relaxed);
+    let qemu = Qemu::find(interrupts.into_iter()).unwrap_or_else(|error| give_up(&error));
+    if !qemu.is_right() {
+        give_up("QEMU's timers or interrupts are others: use Debian's QEMU 7.2");
+    }
+    QEMU.get_or_init(|| qemu);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bank(options: &[&str]) -> Result<Vec<Bank>, String> {
-        parse(&options.iter().map(|option| (*option).to_owned()).collect::<Vec<_>>())
-    }
-
-    /// STM32F4's RCC: HSEON is bit 16, HSERDY bit 17; SW is bits 0 and 1, SWS bits 2 and 3.
-    #[test]
-    fn ready_bits_follow_their_enables() {
-        let rcc = [
-            "bank=0x40023800:0x400",
-            "reset=0x40023800:0x83",
-            "follow=0x40023800:16:0x40023800:17",
-        ];
-        let mut banks =
-            bank(&[&rcc[..], &["follow=0x40023808:1:0x40023808:3", "out=x"]].concat()).unwrap();
-        let [rcc] = banks.as_mut_slice() else { panic!() };
-        assert_eq!(rcc.read(0), 0x83);
-        rcc.write(0, 0x1_0083);
-        assert_eq!(rcc.read(0), 0x3_0083);
-        rcc.write(0, 0x83 | 1 << 17);
-        assert_eq!(rcc.read(0), 0x83, "a ready bit cannot be written");
-        rcc.write(2, 0b10);
-        assert_eq!((rcc.read(2), rcc.read(200), rcc.read(400)), (0b1010, 0, 0));
-    }
-
-    #[test]
-    fn an_answer_is_constant_and_a_set_bit_stays() {
-        let mut banks =
-            bank(&["answer=0x50060800:7", "bank=0x40007000:8", "ready=0x40007004:14"]).unwrap();
-        banks[0].write(0, 9);
-        banks[1].write(1, 0);
-        assert_eq!((banks[0].read(0), banks[1].read(1)), (7, 1 << 14));
-    }
-
-    #[test]
-    fn wrong_options_are_refused() {
-        for option in
-            ["bank=0x40023800", "bank=x:4", "ready=0x40007004:14", "answer=1", "follow=1:2:3"]
-        {
-            assert!(bank(&[option]).unwrap_err().contains(option), "{option}");
-        }
-        assert!(bank(&["bank=0:8", "ready=4:32"]).is_err());
-        assert!(bank(&["bank=0:8", "follow=0:1:8:1"]).is_err());
+/// Writes what serial ports have sent. Call it when the guest has ended.
+pub fn finish() {
+    let (Some(file), Some(chip)) = (CONSOLE_FILE.get(), &mut *chip()) else { return };
+    let bytes: Vec<u8> =
+        chip.sent().iter().flat_map(|Sent { port, byte }| [*port, *byte]).collect();
+    if let Err(error) = fs::write(file, bytes) {
+        give_up(&format!("{} cannot be written: {error}", file.display()));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use chronoscope_chips::{Bank, Table};
+use chronoscope_chips::Table;
 use chronoscope_cycles::{Class, Instruction};
 
 use super::{events::Figures, image::Image};
@@ -17,8 +17,14 @@ const MOST_INSTRUCTIONS: u64 = 8;
 /// The addresses of devices, and of a chip's external devices.
 const DEVICES: std::ops::Range<u64> = 0x4000_0000..0x6000_0000;
 
-/// The sentence; `None` if nothing is known. `core` is the emulated chip's.
-pub fn sentence(image: &Image, figures: &Figures, table: &Table, core: &str) -> Option<String> {
+/// The sentence; `None` if nothing is known. `core` is the emulated chip's, `chip` the named one.
+pub fn sentence(
+    image: &Image,
+    figures: &Figures,
+    table: &Table,
+    core: &str,
+    chip: Option<&str>,
+) -> Option<String> {
     let (hottest, _) = *figures.busy.first()?;
     let symbols = image.symbols().ok();
     let function = |at: u64| {
@@ -36,7 +42,7 @@ pub fn sentence(image: &Image, figures: &Figures, table: &Table, core: &str) -> 
         name
     };
     let waits = waits_for(image, figures).map_or_else(String::new, |address| {
-        format!(", waiting for {address:#x}, {}", remedy(address, table, core))
+        format!(", waiting for {address:#x}, {}", remedy(address, table, core, chip))
     });
     Some(format!("{share:.0} % of the instructions: {place}{waits}"))
 }
@@ -87,19 +93,23 @@ fn target(word: u32, instruction: Instruction) -> Option<(usize, u64)> {
     }
 }
 
-/// The flag that has the register answer.
-fn remedy(address: u64, table: &Table, core: &str) -> String {
-    let has = |bank: &&Bank| {
-        (u64::from(bank.origin)..u64::from(bank.origin + bank.bytes)).contains(&address)
-    };
-    let parts = table.banks.iter().filter(has).flat_map(|bank| &bank.parts);
+/// The device with the register, or the flag that has it answer. `chip` is the chip that is named.
+fn remedy(address: u64, table: &Table, core: &str, chip: Option<&str>) -> String {
+    let mut having: Vec<(&[String], &str)> = table.with_register(address).collect();
+    if let Some(chip) = chip {
+        having.retain(|(parts, _)| parts.iter().any(|part| part == chip));
+        return match having.first() {
+            Some((_, name)) => format!("a register of {name}"),
+            None => format!("which no device answers: --answer {address:#x}=VALUE"),
+        };
+    }
     let runs = |name: &&String| {
         table
             .parts
             .iter()
             .any(|part| part.name == **name && part.runs.iter().any(|one| one == core))
     };
-    match parts.into_iter().find(runs) {
+    match having.into_iter().flat_map(|(parts, _)| parts).find(runs) {
         Some(part) => format!("which --chip {part} answers"),
         None => format!("which no device answers: --answer {address:#x}=VALUE"),
     }
@@ -126,8 +136,18 @@ mod tests {
     #[test]
     fn the_remedy_is_a_chip_with_the_register_or_an_answer() {
         let table = Table::read();
-        assert_eq!(remedy(0x4002_3808, &table, "Cortex-M4F"), "which --chip stm32f401 answers");
-        assert_eq!(remedy(0x4002_3808, &table, "Cortex-M3"), "which --chip stm32f205 answers");
-        assert!(remedy(0x5006_0800, &table, "Cortex-M4F").contains("--answer 0x50060800=VALUE"));
+        let remedy = |address: u64, core: &str| remedy(address, &table, core, None);
+        assert_eq!(remedy(0x4002_3808, "Cortex-M4F"), "which --chip stm32f401 answers");
+        assert_eq!(remedy(0x4002_3808, "Cortex-M3"), "which --chip stm32f205 answers");
+        assert_eq!(remedy(0x4000_1010, "Cortex-M4F"), "which --chip stm32f405 answers");
+        assert!(remedy(0x5006_0800, "Cortex-M4F").contains("--answer 0x50060800=VALUE"));
+    }
+
+    #[test]
+    fn a_chip_s_own_register_has_its_device_s_name() {
+        let remedy = |address: u64| super::remedy(address, &Table::read(), "", Some("stm32f401"));
+        assert_eq!(remedy(0x4001_1000), "a register of USART1");
+        // STM32F401 has no TIM6.
+        assert!(remedy(0x4000_1010).contains("--answer 0x40001010=VALUE"));
     }
 }

@@ -9,7 +9,7 @@ use chronoscope_suite::wire::{Evidence, Record, Sample, Series, Unit};
 use crate::{
     Request,
     marks::{self, Kind},
-    qemu::modelled::Reads,
+    qemu::modelled::{Modelled, Reads},
     stream::{Interval, StreamBuilder, samples},
 };
 
@@ -35,7 +35,7 @@ pub(super) struct Encoder<'c> {
     cycles: Option<&'c Reads>,
 }
 
-/// Encodes the figures.
+/// Encodes the figures, and notes on the image's own output.
 ///
 /// # Errors
 /// A name is longer than a record.
@@ -45,6 +45,7 @@ pub fn encode(
     figures: &Figures,
     named: Option<&Named<'_>>,
     cycles: Option<&Reads>,
+    notes: &[String],
 ) -> Result<Vec<u8>> {
     let stream = StreamBuilder::begin(&observed.name, request)?;
     let mut encoder = Encoder { stream, judges_single: !figures.has_several(), cycles };
@@ -71,9 +72,13 @@ pub fn encode(
     }
     if figures.is_empty() && named.is_none_or(Named::is_empty) {
         let (table, core) = (observed.machines.table(), &observed.emulated.core);
-        if let Some(place) = busy::sentence(&observed.image, figures, table, core) {
+        let chip = observed.chip.as_ref().map(Modelled::part);
+        if let Some(place) = busy::sentence(&observed.image, figures, table, core, chip) {
             encoder.stream.send(&Record::Log(&place))?;
         }
+    }
+    for note in notes {
+        encoder.stream.send(&Record::Log(note))?;
     }
     if let Some(why) = figures.ended_early {
         encoder.stream.send(&Record::Log(why))?;

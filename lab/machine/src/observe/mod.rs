@@ -2,6 +2,7 @@
 //! and turns the events that the plugin writes into a stream of records, like a port's.
 
 mod busy;
+mod console;
 pub mod events;
 mod figures;
 pub mod image;
@@ -16,6 +17,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use self::{
+    console::Console,
     events::{Figures, Sign},
     image::{Given, Image, Place},
     named::Named,
@@ -32,14 +34,17 @@ use crate::{
     stream::StreamBuilder,
 };
 use chronoscope_child::{self as child, Folder};
-use chronoscope_chips::{Bank, Chip, Part, Table};
+use chronoscope_chips::{Chip, Part, Table};
 use chronoscope_run::{Target, names::CHIP};
 use chronoscope_suite::wire::{Clock, Domain, Record};
-use chronoscope_units::{printable, words};
+use chronoscope_units::{parse_hertz, printable, words};
 use object::Architecture;
 
 /// The longest time that an image may run for, whatever its limit of instructions.
 pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A serial port of QEMU's that is connected to nothing.
+const NOWHERE: &str = "null";
 
 /// The files of events and of the machine's memory in their temporary folder.
 const EVENTS: &str = "events";
@@ -56,6 +61,10 @@ pub struct Question<'a> {
     pub machine: Option<&'a str>,
     /// The chip whose time is given, as `stm32f405` or `stm32f405:84MHz`; `None` for instructions.
     pub chip: Option<&'a str>,
+    /// The rate of the chip's crystal, as `8MHz`; `None` for that rate.
+    pub crystal: Option<&'a str>,
+    /// The file that takes what the image sends over serial lines; `None` to drop it.
+    pub console: Option<&'a Path>,
     /// Words that read a value, each as `0xADDRESS=VALUE`.
     pub answer: &'a [String],
     /// An ELF file that runs before the image, in machine mode.
@@ -94,6 +103,8 @@ impl<'a> Question<'a> {
             image,
             machine: None,
             chip: None,
+            crystal: None,
+            console: None,
             answer: &[],
             firmware: None,
             load: &[],
@@ -121,6 +132,9 @@ pub struct Observed<'m> {
     chip: Option<Modelled>,
     /// The plugin's options for registers that the machine lacks.
     registers: Vec<String>,
+    /// The rate of the crystal as it is given.
+    crystal: Option<String>,
+    console: Option<Console>,
     firmware: Option<Image>,
     load: Vec<(Given, u64)>,
     disk: Option<Given>,
@@ -223,7 +237,10 @@ impl<'m> Observed<'m> {
             bail!("the host decides when a disk answers: leave out --disk or --chip");
         }
         let chip = question.chip.map(|chip| Modelled::named(chip, emulated, parts)).transpose()?;
-        let registers = registers(machines.table(), chip.as_ref(), question.answer)?;
+        let part = chip.as_ref().map(Modelled::part);
+        let registers = registers(machines.table(), part, question)?;
+        let console = question.console.map(|file| Console::new(file, machines.table(), part));
+        let console = console.transpose()?;
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
         let switch = place(question.switch)?;
@@ -259,6 +276,8 @@ impl<'m> Observed<'m> {
             emulated,
             chip,
             registers,
+            crystal: question.crystal.map(str::to_owned),
+            console,
             firmware,
             load,
             disk,
@@ -360,6 +379,9 @@ impl<'m> Observed<'m> {
         if let Some(chip) = &self.chip {
             parameters.push((CHIP.to_owned(), chip.name()));
         }
+        if let Some(crystal) = &self.crystal {
+            parameters.push(("crystal".to_owned(), crystal.clone()));
+        }
         let answers = self.registers.iter().filter_map(|option| option.strip_prefix("answer="));
         let answers: Vec<&str> = answers.collect();
         if !answers.is_empty() {
@@ -415,6 +437,9 @@ impl<'m> Observed<'m> {
     /// The plugin's options for the observer, which writes to this folder.
     fn observer(&self, folder: &Folder) -> String {
         let mut plugin = format!("observe={}", quoted(&folder.path(EVENTS)));
+        if let Some(console) = &self.console {
+            plugin += &console.option(folder);
+        }
         plugin += &format!(",limit={}", self.limit);
         // A place that is not watched has an address that no instruction has.
         for place in [&self.to, &self.from, &self.switch] {
@@ -450,8 +475,9 @@ impl<'m> Observed<'m> {
         plugin
     }
 
-    /// The command that runs the image with these options of the plugin.
-    fn command(&self, options: &str) -> Result<Command> {
+    /// The command that runs the image with these options of the plugin, and the machine's first serial
+    /// port connected so.
+    fn command(&self, options: &str, serial: &str) -> Result<Command> {
         let registers: String = self.registers.iter().map(|option| format!(",{option}")).collect();
         let plugin = format!("{},{options}{registers}", quoted(&self.machines.qemu_plugin()?));
         let mut semihosting = "enable=on,target=native".to_owned();
@@ -476,7 +502,7 @@ impl<'m> Observed<'m> {
         }
         qemu.args(["-icount", "shift=0,sleep=off,align=off"])
             .args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"])
-            .args(["-display", "none", "-monitor", "none", "-serial", "null", "-parallel", "null"])
+            .args(["-display", "none", "-monitor", "none", "-serial", serial, "-parallel", "null"])
             .args(["-semihosting-config", &semihosting, "-plugin", &plugin, "-kernel"])
             .arg(&self.image.path);
         Ok(qemu)
@@ -508,15 +534,17 @@ fn arrivals(text: &str) -> Result<Arrivals> {
     }
 }
 
-/// The plugin's options for the registers of a chip, and for words that are given.
+/// The rate of a chip's crystal in Hz, unless the user gives it: the one of the makers' first boards.
+const CRYSTAL: u32 = 8_000_000;
+
+/// The plugin's options for the registers and devices of a chip, and for words that are given.
 ///
 /// # Errors
-/// A word is none.
-fn registers(table: &Table, chip: Option<&Modelled>, answers: &[String]) -> Result<Vec<String>> {
-    let has =
-        |bank: &&Bank| chip.is_some_and(|chip| bank.parts.iter().any(|part| part == chip.part()));
-    let mut options: Vec<String> = table.banks.iter().filter(has).flat_map(Bank::options).collect();
-    for text in answers {
+/// A word is none, or the crystal's rate is no crystal's.
+fn registers(table: &Table, part: Option<&str>, question: &Question<'_>) -> Result<Vec<String>> {
+    let crystal = question.crystal.map(crystal).transpose()?.unwrap_or(CRYSTAL);
+    let mut options = part.map_or_else(Vec::new, |part| table.registers(part, crystal));
+    for text in question.answer {
         let number = |text: &str| match text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
             None => text.parse().ok(),
@@ -532,6 +560,14 @@ fn registers(table: &Table, chip: Option<&Modelled>, answers: &[String]) -> Resu
         options.push(format!("answer={address:#x}:{value:#x}"));
     }
     Ok(options)
+}
+
+/// # Errors
+/// The text is no rate that the chips take at their oscillator's pins.
+fn crystal(text: &str) -> Result<u32> {
+    let hertz = parse_hertz(text).context("`--crystal`")?;
+    let hertz = u32::try_from(hertz).ok().filter(|hertz| (1_000_000..=50_000_000).contains(hertz));
+    hertz.with_context(|| format!("`--crystal {}`: give 1MHz to 50MHz", printable(text)))
 }
 
 /// Reads a file that is given with its address, as `FILE@0xADDRESS`.
@@ -572,7 +608,7 @@ impl Observed<'_> {
         let once = |first: usize| {
             let (mark, exception) = (round.address, exception.as_deref());
             let options = worst::options(&file, mark, first, exception, self.chip.as_ref());
-            let mut qemu = self.command(&options)?;
+            let mut qemu = self.command(&options, NOWHERE)?;
             qemu.arg("-singlestep");
             let discard = &mut |_: &[u8]| anyhow::Ok(());
             child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
@@ -611,7 +647,7 @@ impl Observed<'_> {
         fs::write(&asked, times)?;
         let (asked, options) = (quoted(&asked), chip.options());
         let options = format!("cycles={},times={asked},{options}", quoted(&found));
-        let mut qemu = self.command(&options)?;
+        let mut qemu = self.command(&options, NOWHERE)?;
         let discard = &mut |_: &[u8]| anyhow::Ok(());
         child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
         Reads::since_the_reset(&fs::read(&found)?).map(Some)
@@ -666,7 +702,9 @@ impl Machine for Observed<'_> {
             sink(&self.sweep(arrivals, round, &folder, start)?)?;
             return Ok(Recording::new());
         }
-        let mut qemu = self.command(&self.observer(&folder))?;
+        let serial = self.console.as_ref().map(|console| console.serial(&folder));
+        let serial = serial.as_deref().unwrap_or(NOWHERE);
+        let mut qemu = self.command(&self.observer(&folder), serial)?;
         if self.marks.iter().any(|mark| mark.argument.is_some()) {
             // A register is current where a block begins.
             qemu.arg("-singlestep");
@@ -702,7 +740,10 @@ impl Machine for Observed<'_> {
             _ => None,
         };
         let cycles = self.cycles(&figures, named.as_ref(), &folder, start)?;
-        sink(&figures::encode(self, start.request, &figures, named.as_ref(), cycles.as_ref())?)?;
+        let sent = self.console.as_ref().map(|console| console.keep(&folder)).transpose()?;
+        let notes = sent.unwrap_or_default();
+        let (named, cycles) = (named.as_ref(), cycles.as_ref());
+        sink(&figures::encode(self, start.request, &figures, named, cycles, &notes)?)?;
         Ok(Recording::new())
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use crate::{clock, give_up};
+use crate::{clock, devices, give_up};
 
 /// The kinds of events.
 pub mod kind {
@@ -122,8 +122,9 @@ impl Events {
         written(self.write(kind, value));
     }
 
-    /// Writes the last record.
+    /// Writes the last record, and what serial ports have sent.
     pub fn finish(&mut self, reason: Reason) {
+        devices::finish();
         written(self.write(kind::END, reason as u64));
         written(self.file.flush());
     }
