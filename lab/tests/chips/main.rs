@@ -21,6 +21,7 @@ mod labgrid;
 mod modelled;
 mod observe;
 mod observe_events;
+mod ordinary;
 mod p1;
 mod package;
 mod plugin;
