@@ -48,11 +48,20 @@ pub struct Device {
 
 #[derive(Debug)]
 pub enum Kind {
-    Timer { timer: Timer, interrupts: [u32; 2] },
-    Uart { uart: Uart, interrupt: u32 },
+    Timer {
+        timer: Timer,
+        interrupts: [u32; 2],
+    },
+    Uart {
+        uart: Uart,
+        interrupt: u32,
+    },
     Gpio(Gpio),
     /// `selection` is the address of SYSCFG_EXTICR1.
-    Exti { exti: Exti, selection: u32 },
+    Exti {
+        exti: Exti,
+        selection: u32,
+    },
 }
 
 impl Peripherals {
@@ -254,14 +263,20 @@ impl Peripherals {
     /// The levels of the interrupts, by their numbers at the interrupt controller.
     pub fn levels(&self) -> BTreeMap<u32, bool> {
         let mut levels = BTreeMap::new();
-        let mut raise = |interrupt: u32, level: bool| *levels.entry(interrupt).or_default() |= level;
+        let mut raise =
+            |interrupt: u32, level: bool| *levels.entry(interrupt).or_default() |= level;
         for device in &self.devices {
             match &device.kind {
                 Kind::Timer { timer, interrupts } => {
-                    interrupts.iter().zip(timer.levels()).for_each(|(each, level)| raise(*each, level));
+                    interrupts
+                        .iter()
+                        .zip(timer.levels())
+                        .for_each(|(each, level)| raise(*each, level));
                 }
                 Kind::Uart { uart, interrupt } => raise(*interrupt, uart.level()),
-                Kind::Exti { exti, .. } => exti.levels().for_each(|(each, level)| raise(each, level)),
+                Kind::Exti { exti, .. } => {
+                    exti.levels().for_each(|(each, level)| raise(each, level))
+                }
                 Kind::Gpio(_) => {}
             }
         }

@@ -86,7 +86,10 @@ mod tests {
         port.write(OTYPER, 0b11 << 6);
         port.write(PUPDR, 1 << 12);
         port.write(BSRR, 0b111 << 5);
-        assert_eq!((port.value(IDR), port.value(ODR), port.value(BSRR)), (0b011 << 5, 0b111 << 5, 0));
+        assert_eq!(
+            (port.value(IDR), port.value(ODR), port.value(BSRR)),
+            (0b011 << 5, 0b111 << 5, 0)
+        );
         port.write(BSRR, 1 << 21 | 1 << 22 | 1 << 6);
         assert_eq!(port.value(ODR), 0b110 << 5, "setting wins");
         port.write(IDR, 0);

@@ -16,4 +16,7 @@ mod tests;
 mod timer;
 mod uart;
 
-pub use self::{chip::{MOST_SENT, Peripherals, Sent}, options::is_option};
+pub use self::{
+    chip::{MOST_SENT, Peripherals, Sent},
+    options::is_option,
+};

@@ -50,7 +50,8 @@ impl Peripherals {
         for option in options {
             let Some((name, value)) = option.split_once('=') else { continue };
             if OPTIONS.contains(&name) {
-                chip.add(name, value).ok_or_else(|| format!("`{option}`: no such register or device"))?;
+                chip.add(name, value)
+                    .ok_or_else(|| format!("`{option}`: no such register or device"))?;
             }
         }
         chip.start();
@@ -62,9 +63,8 @@ impl Peripherals {
         let is_device = ["timer", "uart", "gpio", "exti"].contains(&name);
         let (own, value) = if is_device { value.split_once(':')? } else { ("", value) };
         let numbers: Option<Vec<u32>> = value.split(':').map(number).collect();
-        let gate = |enable: u32, bit: u32| {
-            (bit < 32).then_some(Gate { word: enable as usize / 4, bit })
-        };
+        let gate =
+            |enable: u32, bit: u32| (bit < 32).then_some(Gate { word: enable as usize / 4, bit });
         let (kind, origin, gate) = match (name, numbers?.as_slice()) {
             ("bank", &[origin, bytes]) if bytes <= 0x1_0000 => {
                 self.banks.push(Bank::new(origin, bytes));

@@ -278,7 +278,11 @@ impl Timer {
 
     fn move_by(&mut self, counts: u32) {
         let count = self.count;
-        let moved = if self.counts_down() { count.wrapping_sub(counts) } else { count.wrapping_add(counts) };
+        let moved = if self.counts_down() {
+            count.wrapping_sub(counts)
+        } else {
+            count.wrapping_add(counts)
+        };
         self.count = moved;
     }
 

@@ -122,7 +122,8 @@ fn freertos_starts_as_a_maker_s_tools_have_it() {
 fn built(name: &str) -> String {
     let manifest = source("crates/Cargo.toml");
     let program = format!("test-{name}");
-    let build = ["firmware", TRIPLE, "build", "--release", "--locked", "--manifest-path", &manifest];
+    let build =
+        ["firmware", TRIPLE, "build", "--release", "--locked", "--manifest-path", &manifest];
     run(builder().args(build).args(["--features", name, "--bin", &program])).exits(0);
     let image = target_folder().join("firmware").join(TRIPLE).join("release").join(program);
     image.to_str().unwrap().to_owned()

@@ -61,11 +61,12 @@ fn cargo_test(arguments: &str) -> String {
 }
 
 /// The workspaces and packages that `cargo fmt` reads one by one.
-const FORMATTED: [(&str, &str); 4] = [
+const FORMATTED: [(&str, &str); 5] = [
     ("quick: format", "."),
     ("quick: format of firmware", "ports/firmware"),
     ("quick: format of the bench board", "bench"),
     ("quick: format of the decoder of logs", "tandem/examples/decode"),
+    ("quick: format of the firmware of tests", "lab/tests/firmware/crates"),
 ];
 
 /// The test programs of the quick test.

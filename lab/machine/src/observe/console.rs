@@ -118,7 +118,8 @@ mod tests {
         assert_eq!((first, second), ("USART1", "USART2"));
         // A number that no port has is left out of the notes.
         let sent = [(1, b'a'), (0, b'x'), (1, b'\n'), (1, b'b'), (200, b'?')];
-        let (all, outputs) = console.outputs(sent.iter().flat_map(|pair| [pair.0, pair.1]).collect());
+        let (all, outputs) =
+            console.outputs(sent.iter().flat_map(|pair| [pair.0, pair.1]).collect());
         assert_eq!(all, b"ax\nb?");
         assert_eq!(outputs, [("USART1", b"x".to_vec()), ("USART2", b"a\nb".to_vec())]);
         assert_eq!(notes("USART2", &outputs[1].1), ["USART2: a", "USART2: b"]);
