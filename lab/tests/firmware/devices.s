@@ -81,6 +81,8 @@ edge:
 ticks:
     cmp r8, #10                  @ five compares, five updates
     bne ticks
+    movs r1, #0
+    str r1, [r0]
     subs r1, r4, r5              @ from the first compare to the last update: 4.5 ms
     ldr r2, =755990
     cmp r1, r2
