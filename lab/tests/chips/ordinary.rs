@@ -69,6 +69,11 @@ fn each_device_does_what_its_manual_says() {
         &["observe", &image, "--chip", "stm32f405", "--no-store", "-q", "--console", &file],
         2,
     );
+    // A word that is given is above the chip's register: HSE is never ready.
+    let stuck = ["observe", &image, "--chip", "stm32f405", "--no-store", "--limit", "50000"];
+    chronoscope(&[&stuck[..], &["--answer", "0x40023800=0x83"]].concat())
+        .exits(4)
+        .shows("external, waiting for 0x40023800, a register of RCC");
     for (more, complaint) in [
         (&["--crystal", "8"][..], "--crystal"),
         (&["--crystal", "1GHz"], "give 1MHz to 50MHz"),
