@@ -10,7 +10,7 @@ use crate::Table;
 pub struct Bank {
     /// The name in the reference manual.
     pub name: String,
-    /// The chips that have it, by their names as [`Part`]s.
+    /// The chips that have it, by their names as [`Part`](crate::Part)s.
     pub parts: Vec<String>,
     /// The manual and its section.
     pub source: String,
@@ -37,7 +37,7 @@ pub struct Bank {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Devices {
-    /// The chips that have them, by their names as [`Part`]s.
+    /// The chips that have them, by their names as [`Part`](crate::Part)s.
     pub parts: Vec<String>,
     /// The manual and its sections.
     pub source: String,

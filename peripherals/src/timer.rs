@@ -17,7 +17,7 @@ const COMPARES: u32 = 0b1_1110;
 const FLAGS: u32 = 0x1eff;
 
 /// The numbers of the registers.
-const CR1: usize = 0x00 / 4;
+const CR1: usize = 0;
 const SMCR: usize = 0x08 / 4;
 const DIER: usize = 0x0c / 4;
 const SR: usize = 0x10 / 4;
