@@ -92,12 +92,15 @@
 // each masked window leaves every timer that is set in one ring, its slot's or the unfiled
 // one, and the bit of each ring as the ring is.
 
+#[cfg_attr(not(target_os = "none"), path = "time/filing/host.rs")]
+pub(crate) mod filing;
+
 #[doc(hidden)]
 pub use crate::clock::check_rate;
 pub use crate::clock::{Driver, now};
 use crate::{
     arch::{self, Mask, masked},
-    clock::{_tandem_arm, _tandem_arm_from, _tandem_now, set_alarm},
+    clock::{_tandem_arm_from, _tandem_now, set_alarm},
     kernel::{self, assert_may_wait},
     me::Me,
     paths::tasks,
@@ -230,6 +233,16 @@ impl Timer {
         }
     }
 
+    /// The bit of the level of the timer's task. 0 for a foreign waker: see
+    /// [`Timers::file_for_anyone`].
+    #[inline(always)]
+    fn level(&self, m: Masked) -> u32 {
+        let task = self.task.get(m);
+        debug_assert!(task.is_some());
+        // SAFETY: a timer that is filed has a task, or nobody.
+        unsafe { task.unwrap_unchecked() }.bit.get(m)
+    }
+
     pub(crate) fn cancel(&self, m: Masked) {
         self.discard(m);
         self.place.set(m, OFF);
@@ -244,6 +257,9 @@ impl Timer {
         }
     }
 }
+
+/// The bit of level 0.
+const MOST_URGENT: u32 = 0x8000_0000;
 
 /// The slot for times that differ from the base in these bits.
 #[inline(always)]
@@ -313,6 +329,21 @@ impl Timers {
         unsafe { self.rings.get_unchecked(number) }
     }
 
+    #[inline(always)]
+    fn levels_of(&self, number: usize) -> &Shared<u32> {
+        debug_assert!(number < SLOTS);
+        // SAFETY: as for `ring`.
+        unsafe { self.levels.get_unchecked(number) }
+    }
+
+    /// The levels of a slot, by the place of its head: one offset, where the number would take more
+    /// instructions.
+    #[inline(always)]
+    fn levels_behind(&self, slot: &Shared<Option<NonNull<Timer>>>) -> &Shared<u32> {
+        let bytes = core::ptr::from_ref(slot).addr() - core::ptr::from_ref(&self.rings).addr();
+        self.levels_of(bytes / size_of::<Option<NonNull<Timer>>>())
+    }
+
     /// Puts a timer, which is in no ring, into the ring of its slot. `due` is no earlier than the
     /// base.
     #[inline(always)]
@@ -325,12 +356,15 @@ impl Timers {
         arch::breach("file");
         let occupied = self.occupied.get(m);
         if has(occupied, number) {
+            let levels = core::ptr::from_ref(self.levels_of(number));
+            debug_assert!(core::ptr::eq(self.levels_behind(slot), levels));
             return self.file_behind(m, timer, slot, at(m, self.head(m, number)));
         }
         timer.next.set(m, Some(this));
         timer.prev.set(m, Some(this));
         slot.set(m, Some(this));
         self.occupied.set(m, occupied | bit(number));
+        self.levels_of(number).set(m, timer.level(m));
     }
 
     /// Puts a timer into a ring with others, behind them unless it is due first.
@@ -342,6 +376,8 @@ impl Timers {
         slot: &Shared<Option<NonNull<Timer>>>,
         head: &Timer,
     ) {
+        let levels = self.levels_behind(slot);
+        levels.set(m, levels.get(m) | timer.level(m));
         let this = NonNull::from(timer);
         let last = neighbour(m, &head.prev);
         timer.next.set(m, Some(NonNull::from(head)));
@@ -400,23 +436,34 @@ impl Timers {
         others
     }
 
-    /// The next step of [`expire`].
+    /// The next step of [`expire`], if no timer is unfiled.
     #[inline(always)]
     fn next_step(&self, m: Masked) -> Step {
         let occupied = self.occupied.get(m);
         if occupied.cast_signed() <= 0 {
             // The bit of `UNFILED` is the sign.
-            return if occupied == 0 { Step::None } else { Step::File };
+            return if occupied == 0 { Step::None } else { Step::Rest };
         }
+        self.first_step(m, occupied)
+    }
+
+    /// The step for the slots with these bits, of which there is one.
+    #[inline(always)]
+    fn first_step(&self, m: Masked, occupied: u32) -> Step {
         let number = arch::leading_zeros(occupied) as usize;
         let timer = self.head(m, number);
         Step::Take(number, timer, at(m, timer).due.get(m))
     }
 
-    /// The time of the first timer, by the bits of the rings with timers. No timer is unfiled.
+    /// The bits of the slots with timers.
+    fn slots(&self, m: Masked) -> u32 {
+        self.occupied.get(m) & !bit(UNFILED)
+    }
+
+    /// The time of the first timer, by the bits of the slots with timers.
     #[inline(always)]
     fn first(&self, m: Masked, occupied: u32) -> Option<u64> {
-        debug_assert!(self.any_head(m, UNFILED).is_none());
+        debug_assert!(!has(occupied, UNFILED));
         match occupied {
             0 => None,
             occupied => {
@@ -441,32 +488,29 @@ impl Timers {
         unsafe { head.unwrap_unchecked() }
     }
 
-    /// Takes and returns the head of a slot, which is due. If there are others in its slot, its time
-    /// becomes the base and all are left unfiled instead: [`refile`](Self::refile) returns those that
-    /// are due in the order of the ring.
-    #[inline(always)]
-    fn take(&self, m: Masked, number: usize, timer: NonNull<Timer>) -> Option<NonNull<Timer>> {
-        debug_assert!(self.any_head(m, number) == Some(timer));
-        if neighbour(m, &at(m, timer).next) != timer {
-            self.spread(m, number, timer);
-            return None;
-        }
-        self.clear(m, number);
-        at(m, timer).place.set(m, OFF);
-        Some(timer)
-    }
-
-    /// Leaves the timers of the nearest slot, whose head is due, unfiled. No other is unfiled.
+    /// Leaves the timers of the nearest slot, whose head is due, unfiled, behind those that are so
+    /// already. The head's time becomes the base.
     #[inline(never)]
     fn spread(&self, m: Masked, number: usize, head: NonNull<Timer>) {
-        debug_assert!(self.any_head(m, UNFILED).is_none());
         let due = at(m, head).due.get(m);
         at(m, head).end_pretence(m);
         self.base.set(m, due);
         self.armed.set(m, due);
         self.clear(m, number);
+        let (levels, unfiled) = (self.levels_of(number).get(m), self.levels_of(UNFILED));
+        if let Some(first) = self.any_head(m, UNFILED) {
+            let last = neighbour(m, &at(m, first).prev);
+            let end = neighbour(m, &at(m, head).prev);
+            at(m, last).next.set(m, Some(head));
+            at(m, head).prev.set(m, Some(last));
+            at(m, end).next.set(m, Some(first));
+            at(m, first).prev.set(m, Some(end));
+            unfiled.set(m, unfiled.get(m) | levels);
+            return;
+        }
         self.ring(UNFILED).set(m, Some(head));
         self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
+        unfiled.set(m, levels);
     }
 
     /// Files an unfiled timer, or takes and returns it if its time has come.
@@ -476,12 +520,22 @@ impl Timers {
         let timer = at(m, pointer);
         let due = timer.due.get(m);
         self.remove(m, timer, timer.place.get(m).into());
-        if due == self.base.get(m) {
+        if due <= self.base.get(m) {
             timer.place.set(m, OFF);
             return Some(pointer);
         }
         self.file(m, timer, due);
+        if timer.as_task(m).is_none() {
+            self.file_for_anyone(m, timer);
+        }
         None
+    }
+
+    /// Notes that a timer, which is in a slot, has a foreign waker: that may wake the most urgent of
+    /// all tasks.
+    fn file_for_anyone(&self, m: Masked, timer: &Timer) {
+        let levels = self.levels_of((timer.place.get(m) & !PRETENDS).into());
+        levels.set(m, levels.get(m) | MOST_URGENT);
     }
 
     /// Checks all rings, and returns the time of the first timer.
@@ -534,8 +588,8 @@ impl Timers {
 
 /// A step of [`expire`].
 enum Step {
-    /// There are timers to be filed anew.
-    File,
+    /// There are unfiled timers.
+    Rest,
     /// The first timer is the head of this slot, and due at this time. If it has others in its slot,
     /// they may be due first, but none before this time.
     Take(usize, NonNull<Timer>, u64),
@@ -554,14 +608,11 @@ fn next_alarm(m: Masked, due: Option<u64>) -> Option<u64> {
     due
 }
 
-/// Wakes the tasks whose time has come, and sets the alarm for the next timer. To be called by the
-/// alarm's handler; harmless anywhere else, and before [`start`](crate::start).
+/// Wakes the task whose time has come, and sets the alarm for the next timer, at once if that is due.
+/// To be called by the alarm's handler; harmless anywhere else, and before [`start`](crate::start).
 ///
-/// A step for each task that is woken, and for each timer that is filed anew: those set for times
-/// that have more of their leading bits in common with this one's than with any earlier alarm's.
-///
-/// On Cortex-M it does all of this for the timers of a slot, with interrupts on after each step; on
-/// RISC-V it wakes one task, or files two timers. Then it sets the alarm for the next, at once if that is due.
+/// Constant time. Where timers that were set for similar times share a slot, a task of the kernel
+/// files them anew, at the priority of the most urgent task whose timer is among them.
 #[inline]
 pub fn expire() {
     let (mask, m) = Mask::set();
@@ -577,7 +628,7 @@ pub fn expire() {
             let timer = at(m, pointer);
             let is_alone = neighbour(m, &timer.next) == pointer;
             if !is_alone {
-                return expire_rest(m, mask);
+                return expire_rest(m, mask, now);
             }
             // The frequent case.
             let occupied = TIMERS.clear(m, number);
@@ -587,7 +638,7 @@ pub fn expire() {
             set_next_alarm(m, now, TIMERS.first(m, occupied));
             wake(m, mask, pointer);
         }
-        Step::File => return expire_rest(m, mask),
+        Step::Rest => return expire_rest(m, mask, now),
     }
     mask.restore();
 }
@@ -600,47 +651,37 @@ fn set_next_alarm(m: Masked, now: u64, due: Option<u64>) {
     }
 }
 
-/// Sets the alarm for the first timer, or for the next to be filed: at once if that is due. Restores
-/// the interrupt state.
-fn arm_again(m: Masked, mask: Mask) {
-    let due = match TIMERS.next_step(m) {
-        Step::None => None,
-        Step::Take(_, _, due) => Some(due),
-        Step::File => Some(TIMERS.base.get(m)),
-    };
-    if let Some(due) = next_alarm(m, due) {
-        _tandem_arm(due);
+/// Does the work of [`expire`] where timers are unfiled, or are to be.
+#[cold]
+#[inline(never)]
+fn expire_rest(mut m: Masked, mut mask: Mask, now: u64) {
+    let slots = TIMERS.slots(m);
+    let mut woken = None;
+    if slots != 0
+        && let Step::Take(number, head, due) = TIMERS.first_step(m, slots)
+        && due <= now
+    {
+        if neighbour(m, &at(m, head).next) == head {
+            TIMERS.clear(m, number);
+            at(m, head).place.set(m, OFF);
+            woken = Some(head);
+        } else {
+            TIMERS.spread(m, number, head);
+            (mask, m) = open_handler(m, mask);
+            filing::begin(m, mask);
+            (mask, m) = open_handler(m, mask);
+        }
+    }
+    set_next_alarm(m, now, TIMERS.first(m, TIMERS.slots(m)));
+    if let Some(timer) = woken {
+        wake(m, mask, timer);
     }
     mask.restore();
 }
 
-/// Does the work of [`expire`] but for the first task in the frequent case.
-#[cold]
-#[inline(never)]
-fn expire_rest(mut m: Masked, mut mask: Mask) {
-    let now = _tandem_now();
-    let mut has_filed = false;
-    loop {
-        let step = TIMERS.next_step(m);
-        arch::breach("expire");
-        let expired = match step {
-            Step::None => return arm_again(m, mask),
-            Step::Take(_, _, due) if due > now => return arm_again(m, mask),
-            Step::Take(number, timer, _) => TIMERS.take(m, number, timer),
-            Step::File => TIMERS.refile(m),
-        };
-        if let Some(timer) = expired {
-            wake(m, mask, timer);
-        }
-        if !arch::handlers_nest() && (expired.is_some() || has_filed) {
-            // Interrupts stay masked until the handler ends.
-            return arm_again(m, mask);
-        }
-        has_filed = true;
-        if arch::handlers_nest() {
-            (mask, m) = arch::open_window(mask);
-        }
-    }
+/// Opens a window in the alarm's handler, where handlers nest.
+fn open_handler(m: Masked, mask: Mask) -> (Mask, Masked) {
+    if arch::handlers_nest() { arch::open_window(mask) } else { (mask, m) }
 }
 
 /// Calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a
@@ -765,8 +806,12 @@ impl Future for Delay {
         let late = this.due <= _tandem_now();
         if !late {
             let timer = this.timer.insert(Timer::for_task(None));
-            timer.set_sleeper(m, Sleeper::behind(context).keep());
-            TIMERS.set(m, mask, timer, this.due);
+            let sleeper = Sleeper::behind(context);
+            timer.set_sleeper(m, sleeper.keep());
+            let m = TIMERS.set(m, mask, timer, this.due);
+            if sleeper.is_foreign() && timer.is_set(m) {
+                TIMERS.file_for_anyone(m, timer);
+            }
         }
         mask.restore();
         if late { Poll::Ready(()) } else { Poll::Pending }
@@ -804,7 +849,13 @@ impl Timer {
         let old = masked(|m| self.sleeper(m));
         if !old.is(sleeper) {
             let new = sleeper.keep();
-            masked(|m| self.set_sleeper(m, new));
+            masked(|m| {
+                self.set_sleeper(m, new);
+                // The new one may be more urgent.
+                if self.is_set(m) {
+                    TIMERS.file_for_anyone(m, self);
+                }
+            });
             old.release();
             if !self.may_be_set() {
                 // It has expired just now, perhaps for the other.
