@@ -356,8 +356,6 @@ impl Timers {
         arch::breach("file");
         let occupied = self.occupied.get(m);
         if has(occupied, number) {
-            let levels = core::ptr::from_ref(self.levels_of(number));
-            debug_assert!(core::ptr::eq(self.levels_behind(slot), levels));
             return self.file_behind(m, timer, slot, at(m, self.head(m, number)));
         }
         timer.next.set(m, Some(this));
@@ -490,12 +488,11 @@ impl Timers {
 
     /// Leaves the timers of the nearest slot, whose head is due, unfiled, behind those that are so
     /// already. The head's time becomes the base.
-    #[inline(never)]
-    fn spread(&self, m: Masked, number: usize, head: NonNull<Timer>) {
-        let due = at(m, head).due.get(m);
+    #[inline(always)]
+    fn spread(&self, m: Masked, number: usize) {
+        let head = self.head(m, number);
+        self.base.set(m, at(m, head).due.get(m));
         at(m, head).end_pretence(m);
-        self.base.set(m, due);
-        self.armed.set(m, due);
         self.clear(m, number);
         let (levels, unfiled) = (self.levels_of(number).get(m), self.levels_of(UNFILED));
         if let Some(first) = self.any_head(m, UNFILED) {
@@ -513,29 +510,41 @@ impl Timers {
         unfiled.set(m, levels);
     }
 
-    /// Files an unfiled timer, or takes and returns it if its time has come.
-    #[inline(never)]
+    /// Files the first unfiled timer, or takes and returns it if its time has come.
+    #[inline(always)]
     fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
         let pointer = self.any_head(m, UNFILED)?;
         let timer = at(m, pointer);
-        let due = timer.due.get(m);
-        self.remove(m, timer, timer.place.get(m).into());
+        let (next, due) = (neighbour(m, &timer.next), timer.due.get(m));
+        if next == pointer {
+            self.clear(m, UNFILED);
+        } else {
+            let prev = neighbour(m, &timer.prev);
+            at(m, prev).next.set(m, Some(next));
+            at(m, next).prev.set(m, Some(prev));
+            self.ring(UNFILED).set(m, Some(next));
+        }
         if due <= self.base.get(m) {
             timer.place.set(m, OFF);
             return Some(pointer);
         }
         self.file(m, timer, due);
-        if timer.as_task(m).is_none() {
+        // The most urgent bit is that of foreign wakers, too.
+        if self.levels_of(UNFILED).get(m).cast_signed() < 0 {
             self.file_for_anyone(m, timer);
         }
         None
     }
 
-    /// Notes that a timer, which is in a slot, has a foreign waker: that may wake the most urgent of
-    /// all tasks.
+    /// Notes that a timer, which is in a slot, may wake the most urgent of all tasks, if it has a
+    /// foreign waker.
+    #[cold]
+    #[inline(never)]
     fn file_for_anyone(&self, m: Masked, timer: &Timer) {
-        let levels = self.levels_of((timer.place.get(m) & !PRETENDS).into());
-        levels.set(m, levels.get(m) | MOST_URGENT);
+        if timer.as_task(m).is_none() {
+            let levels = self.levels_of((timer.place.get(m) & !PRETENDS).into());
+            levels.set(m, levels.get(m) | MOST_URGENT);
+        }
     }
 
     /// Checks all rings, and returns the time of the first timer.
@@ -628,7 +637,7 @@ pub fn expire() {
             let timer = at(m, pointer);
             let is_alone = neighbour(m, &timer.next) == pointer;
             if !is_alone {
-                return expire_rest(m, mask, now);
+                return file_slot(m, mask, number, now);
             }
             // The frequent case.
             let occupied = TIMERS.clear(m, number);
@@ -638,7 +647,7 @@ pub fn expire() {
             set_next_alarm(m, now, TIMERS.first(m, occupied));
             wake(m, mask, pointer);
         }
-        Step::Rest => return expire_rest(m, mask, now),
+        Step::Rest => return expire_beside_unfiled(m, mask, now),
     }
     mask.restore();
 }
@@ -651,37 +660,39 @@ fn set_next_alarm(m: Masked, now: u64, due: Option<u64>) {
     }
 }
 
-/// Does the work of [`expire`] where timers are unfiled, or are to be.
+/// Has the timers of the nearest slot filed, whose head is due and has others. Then does the rest of
+/// [`expire`].
 #[cold]
 #[inline(never)]
-fn expire_rest(mut m: Masked, mut mask: Mask, now: u64) {
+fn file_slot(m: Masked, mask: Mask, number: usize, now: u64) {
+    let others = TIMERS.slots(m) & !bit(number);
+    set_next_alarm(m, now, TIMERS.first(m, others));
+    TIMERS.spread(m, number);
+    let m = if arch::handlers_nest() { arch::open_window(mask).1 } else { m };
+    filing::begin(m, mask);
+    mask.restore();
+}
+
+/// Does the work of [`expire`] where timers are unfiled.
+#[cold]
+#[inline(never)]
+fn expire_beside_unfiled(m: Masked, mask: Mask, now: u64) {
     let slots = TIMERS.slots(m);
-    let mut woken = None;
     if slots != 0
         && let Step::Take(number, head, due) = TIMERS.first_step(m, slots)
         && due <= now
     {
-        if neighbour(m, &at(m, head).next) == head {
-            TIMERS.clear(m, number);
-            at(m, head).place.set(m, OFF);
-            woken = Some(head);
-        } else {
-            TIMERS.spread(m, number, head);
-            (mask, m) = open_handler(m, mask);
-            filing::begin(m, mask);
-            (mask, m) = open_handler(m, mask);
+        if neighbour(m, &at(m, head).next) != head {
+            return file_slot(m, mask, number, now);
         }
-    }
-    set_next_alarm(m, now, TIMERS.first(m, TIMERS.slots(m)));
-    if let Some(timer) = woken {
-        wake(m, mask, timer);
+        TIMERS.clear(m, number);
+        at(m, head).place.set(m, OFF);
+        set_next_alarm(m, now, TIMERS.first(m, TIMERS.slots(m)));
+        wake(m, mask, head);
+    } else {
+        set_next_alarm(m, now, TIMERS.first(m, slots));
     }
     mask.restore();
-}
-
-/// Opens a window in the alarm's handler, where handlers nest.
-fn open_handler(m: Masked, mask: Mask) -> (Mask, Masked) {
-    if arch::handlers_nest() { arch::open_window(mask) } else { (mask, m) }
 }
 
 /// Calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a

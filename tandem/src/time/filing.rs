@@ -11,8 +11,8 @@ use crate::{
     clock::set_alarm,
     kernel,
     paths::tasks,
-    records::{KERNEL, Life, Priority, Task},
-    shared::Masked,
+    records::{KERNEL, Level, Priority, Task},
+    shared::{Masked, Shared},
 };
 
 /// Frames of the filing, of the board's [`arm`](super::Driver::arm), and of a foreign waker.
@@ -20,30 +20,52 @@ const FRAMES: usize = if cfg!(any(debug_assertions, events)) { 1024 } else { 160
 
 static FILER: Thread<{ (LEAST_STACK + FRAMES).next_multiple_of(8) }> = Thread::new();
 
-/// Has the task file the timers that are unfiled. Restores interrupts to `mask` for a moment at the
-/// first call, which creates the task.
+/// The state of the task.
+static STATE: Shared<State> = Shared::new(State::New);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum State {
+    /// The task has not been created.
+    New = 0,
+    Waits = 1,
+    /// The task is ready.
+    Files = 2,
+}
+
+/// Has the task file the timers that are unfiled. The first call creates the task.
+#[inline(always)]
 pub(super) fn begin(m: Masked, mask: Mask) {
-    let task: Task = &FILER.header;
-    if task.life.get(m) == Life::Over {
-        return create(m, mask);
+    if STATE.get(m) != State::Waits {
+        return begin_rarely(m, mask);
     }
-    let level = TIMERS.levels[UNFILED].get(m).leading_zeros();
-    if !KERNEL.ready.contains(m, task) {
-        task.set_level(m, level);
-        tasks::wake_and_preempt(m, mask, task);
-    } else if level < task.level.get(m) {
+    let level = level(m);
+    STATE.set(m, State::Files);
+    FILER.header.set_level(m, level);
+    tasks::wake_and_preempt(m, mask, &FILER.header);
+}
+
+/// The level of the most urgent task whose timer is unfiled. Priority 0 where all have ended, as where
+/// a future of one task is in another.
+#[inline(always)]
+fn level(m: Masked) -> Level {
+    arch::leading_zeros(TIMERS.levels[UNFILED].get(m) | 1)
+}
+
+#[cold]
+#[inline(never)]
+fn begin_rarely(m: Masked, mask: Mask) {
+    if STATE.get(m) == State::New {
+        STATE.set(m, State::Files);
+        // Begins as the most urgent task. No error: the task does not exist yet.
+        let _ = FILER.spawn(Priority::HIGHEST, "timers", file);
+        return;
+    }
+    let (task, level): (Task, _) = (&FILER.header, level(m));
+    if level < task.level.get(m) {
         KERNEL.ready.relevel(m, task, level, false);
         kernel::reschedule_if_started(m, mask);
     }
-}
-
-/// Creates the task, which begins by filing, as the most urgent one.
-#[cold]
-fn create(_: Masked, mask: Mask) {
-    // Interrupts may be masked for the time being: the spawn restores them to this state.
-    let _ = mask;
-    // An error: the task exists.
-    let _ = FILER.spawn(Priority::HIGHEST, "timers", file);
 }
 
 /// The body of the task.
@@ -65,6 +87,7 @@ fn file(me: &Me) {
                 mask.restore();
             }
             _ => {
+                STATE.set(m, State::Waits);
                 tasks::block(m, KERNEL.current(m));
                 arch::unmask(m);
             }
