@@ -318,7 +318,7 @@ impl<'m> Observed<'m> {
         let Some((_, Resolved { running: Some(_), .. })) = &self.view else { return Ok(()) };
         let folder = Folder::new()?;
         let options = format!("{},events={FIRST_EVENTS}", self.observer(&folder));
-        let mut qemu = self.command(&options)?;
+        let mut qemu = self.command(&options, NOWHERE)?;
         let (limit, stop) = (child::Limit::for_work(PATIENCE), AtomicBool::new(false));
         let discard = &mut |_: &[u8]| Ok(());
         let program = self.emulated.program();
