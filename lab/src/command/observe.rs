@@ -57,6 +57,6 @@ fn bound(text: &str, has_clock: bool) -> Result<Limit> {
         (false, true) => bail!("`--bound {shown}`: give a time, as 200us"),
         _ => {}
     }
-    limit.check(None)?;
+    limit.check("observe", None)?;
     Ok(limit)
 }
