@@ -89,13 +89,14 @@ fn response(tasks: &[Task], costs: &Costs, place: usize) -> Response {
     }
 }
 
-/// The work of a job with the kernel's work for its lock.
+/// The work of a job with the kernel's work for its lock. Giving a lock back costs no more than a
+/// switch, which holds a give.
 fn demand(tasks: &[Task], costs: &Costs, place: usize) -> u128 {
     let task = &tasks[place];
     let Some(lock) = task.lock else { return task.work.into() };
     let is_lock = |other: &Task| other.lock.is_some_and(|other| other.number == lock.number);
     let contended = if tasks[place + 1..].iter().any(is_lock) { contention(costs) } else { 0 };
-    u128::from(task.work) + 2 * u128::from(costs.lock) + contended
+    u128::from(task.work) + u128::from(costs.lock) + u128::from(costs.switch) + contended
 }
 
 /// The kernel's work for a lock that another task has: two switches, to it and back, and its give.

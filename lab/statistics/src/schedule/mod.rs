@@ -46,7 +46,7 @@ pub struct Costs {
     pub tick_period: u64,
     /// The longest wait of an interrupt until its handler.
     pub masked: u64,
-    /// To take a lock that is free, or to give it back.
+    /// To take a lock that is free.
     pub lock: u64,
 }
 
