@@ -92,7 +92,10 @@ impl Plain {
                 let each = case.clock.as_ref().filter(|_| is_time).map(|clock| clock.hertz);
                 Some(each.map_or(longest, |hertz| (longest * hertz as f64 / 1e9).round()))
             };
-            cases.filter_map(|case| ticks(case)).reduce(f64::max).with_context(|| format!("`{name}` has no figure"))
+            cases
+                .filter_map(|case| ticks(case))
+                .reduce(f64::max)
+                .with_context(|| format!("`{name}` has no figure"))
         };
         let clock_of = |domain: Domain| {
             let mut clocks = results.iter().filter_map(|case| case.clock.as_ref());
