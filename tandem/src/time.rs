@@ -486,8 +486,8 @@ impl Timers {
         unsafe { head.unwrap_unchecked() }
     }
 
-    /// Leaves the timers of the nearest slot, whose head is due, unfiled, behind those that are so
-    /// already. The head's time becomes the base.
+    /// Leaves the timers of the nearest slot, whose head is due, unfiled, in front of those that are so
+    /// already: of two of one time, these are later. The head's time becomes the base.
     #[inline(always)]
     fn spread(&self, m: Masked, number: usize) {
         let head = self.head(m, number);
@@ -503,11 +503,11 @@ impl Timers {
             at(m, end).next.set(m, Some(first));
             at(m, first).prev.set(m, Some(end));
             unfiled.set(m, unfiled.get(m) | levels);
-            return;
+        } else {
+            self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
+            unfiled.set(m, levels);
         }
         self.ring(UNFILED).set(m, Some(head));
-        self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
-        unfiled.set(m, levels);
     }
 
     /// Files the first unfiled timer, or takes and returns it if its time has come.
