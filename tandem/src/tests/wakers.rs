@@ -160,13 +160,13 @@ fn a_time_limit_races_with_a_wake_up() {
             }
             NOW.set(1010);
             if expires_first {
-                time::expire();
+                crate::tests::expire();
             }
             if given {
                 semaphore.give();
             }
             if !expires_first {
-                time::expire();
+                crate::tests::expire();
             }
         })));
         masked(|_| ());
