@@ -66,10 +66,10 @@
 // setting and cancelling a timer take constant time, and the first timer of all is the head of the
 // nearest slot that is not empty. (The nearest slot has two bits, the farthest all from bit 31 on.)
 //
-// When the head of a slot with others is due, its time becomes the base, and `expire` files the
-// others anew, each in a masked window of its own: into nearer slots, so that they are sorted in
-// the end. In the worst case, one tick files all timers anew: timers of similar times, set since
-// the last tick that filed.
+// When the head of a slot with others is due, its time becomes the base, and a task (`filing`) files
+// all of them anew, each in a masked window of its own: into nearer slots, so that they are sorted in
+// the end. In the worst case, one tick has all timers filed anew: timers of similar times, set since
+// the last tick that did.
 //
 // When the head of a slot with two others or more is cancelled, it is not known which of them is
 // due first. The next of the ring becomes the head and *pretends* to be due when the cancelled one
