@@ -511,6 +511,7 @@ impl Timers {
     }
 
     /// Files the first unfiled timer, or takes and returns it if its time has come.
+    #[cfg(any(test, target_os = "none"))]
     #[inline(always)]
     fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
         let pointer = self.any_head(m, UNFILED)?;
@@ -529,7 +530,7 @@ impl Timers {
             return Some(pointer);
         }
         self.file(m, timer, due);
-        // The most urgent bit is that of foreign wakers, too.
+        // Foreign wakers have the most urgent bit, too.
         if self.levels_of(UNFILED).get(m).cast_signed() < 0 {
             self.file_for_anyone(m, timer);
         }

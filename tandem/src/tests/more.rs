@@ -8,7 +8,6 @@ use crate::{
     records::{KERNEL, Life},
     tasks::{self, Kind, State},
     tests::{begin_test, reset},
-    time,
 };
 use std::{
     cell::RefCell,

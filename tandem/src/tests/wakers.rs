@@ -6,7 +6,6 @@ use crate::{
     arch::{self, masked},
     delay_until,
     tests::begin_test,
-    time,
 };
 use std::{
     cell::{Cell, RefCell},

@@ -41,7 +41,7 @@ static AWAKE: Semaphore = Semaphore::new(0);
 static RAISED: Semaphore = Semaphore::new(0);
 static OVER: Semaphore = Semaphore::new(0);
 
-/// What the alarm's handler does next: nothing but its work; raise the interrupt; set the alarm to come
+/// The next act of the alarm's handler: nothing but its work; raise the interrupt; set the alarm to come
 /// again, later by [`SHIFT`]; be the interrupt.
 static NEXT: AtomicU32 = AtomicU32::new(NOTHING);
 const NOTHING: u32 = 0;
