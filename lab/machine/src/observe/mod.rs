@@ -313,7 +313,7 @@ impl<'m> Observed<'m> {
     /// Runs the image until the view's checks have seen its first tasks.
     ///
     /// # Errors
-    /// They do not hold.
+    /// The checks do not hold.
     fn check_view(&self) -> Result<()> {
         let Some((_, Resolved { running: Some(_), .. })) = &self.view else { return Ok(()) };
         let folder = Folder::new()?;
@@ -329,7 +329,7 @@ impl<'m> Observed<'m> {
         }
     }
 
-    /// What the tasks of the image did, if a view is asked for.
+    /// The figures of the image's tasks, if a view is asked for.
     fn tasks(&self, events: &[u8]) -> Result<Option<Tasks>> {
         let Some((name, view)) = &self.view else { return Ok(None) };
         let memory = self.memory();
@@ -417,7 +417,7 @@ impl<'m> Observed<'m> {
         self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
     }
 
-    /// The figures of a file of events, and what the view's tasks did.
+    /// The figures of a file of events, and of the view's tasks.
     fn figures(&self, events: &[u8]) -> Result<(Figures, Option<Tasks>)> {
         let others = self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64);
         let figures = Figures::with_places(events, self.sign(), &self.marks, others)?;

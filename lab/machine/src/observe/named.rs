@@ -1,4 +1,4 @@
-//! What a view shows of an image's tasks, by their names, as records of a stream.
+//! The tasks of an image by their names, as a view shows them, as records of a stream.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -19,7 +19,7 @@ const MOST_OBJECTS: usize = 4;
 /// The most that are named in a sentence on who ran.
 const MOST_SHARES: usize = 5;
 
-/// What tasks did, with the names of the image's objects.
+/// The tasks' figures, with the names of the image's objects.
 pub struct Named<'a> {
     view: &'a Resolved,
     tasks: Tasks,

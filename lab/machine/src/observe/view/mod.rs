@@ -53,7 +53,7 @@ struct Running {
     /// Bytes from the variable's start.
     #[serde(default)]
     offset: u64,
-    /// The variable that is 0 until the scheduler runs: what tasks did before does not count.
+    /// The variable that is 0 until the scheduler runs: earlier events of tasks do not count.
     starts: Option<String>,
 }
 
@@ -61,7 +61,7 @@ struct Running {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Position {
-    /// As `outer.inner`, the names in several releases. Without one, the offset counts in all images.
+    /// The path, as `outer.inner`, or the paths in several releases. Without one, the offset counts in all images.
     #[serde(default, deserialize_with = "words_of")]
     member: Vec<String>,
     offset: u64,
@@ -207,7 +207,7 @@ impl View {
         Ok(view)
     }
 
-    /// Checks what the form does not say.
+    /// Checks the rules that the form does not have.
     fn check(&self) -> Result<()> {
         if self.running.is_some() != self.task.is_some() {
             bail!("[running] and [task] belong together: write both or none");

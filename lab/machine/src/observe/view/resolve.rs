@@ -37,9 +37,9 @@ pub(in crate::observe) struct Record {
     /// The name of a task that has none.
     pub unnamed: Option<String>,
     pub priority: Option<u64>,
-    /// With the byte that fills the stack.
+    /// The offset, and the byte that fills the stack.
     pub stack: Option<(u64, u8)>,
-    /// With the addresses of the lists of ready tasks.
+    /// The offset, and the addresses of the lists of ready tasks.
     pub state: Option<(u64, Range<u64>)>,
     /// In place of `state`.
     pub rings: Option<RingPlaces>,

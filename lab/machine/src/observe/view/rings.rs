@@ -91,7 +91,7 @@ mod tests {
         }
         let mut rings = Rings::default();
         assert!(!rings.add(&places, &words, 0x100) && !rings.add(&places, &words, 0x200));
-        // One becomes ready alone; between its two stores the other seems to be ready.
+        // A task becomes ready alone; between its two stores the other seems to be ready.
         set(&mut words, 0x100c, 0x200);
         set(&mut words, 0x1080, 0x1000_0000);
         rings.change(&places, &words, 10);

@@ -1,4 +1,4 @@
-//! What a kernel's tasks did, from the observer's events and a view of the kernel.
+//! The figures of a kernel's tasks, from the observer's events and a view of the kernel.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ use crate::{
 };
 use chronoscope_units::{is_unprintable, printable};
 
-/// What a task waits for.
+/// The object of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Waited {
     /// A time, a notification, or an object that the view does not know.
@@ -30,7 +30,7 @@ pub enum Waited {
     Object(u64, Option<u64>),
 }
 
-/// Whose instructions execute.
+/// The owner of executed instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Share {
     /// No task, before the first.
@@ -77,7 +77,7 @@ pub struct TaskFigures {
     wait: Option<(u64, Waited)>,
 }
 
-/// What the tasks did.
+/// The figures of all tasks.
 #[derive(Debug, Default)]
 pub struct Tasks {
     /// The figures of each task, by the address of its record.
@@ -92,7 +92,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Computes what the tasks did. `first` is the number of the first of the sequences' places, and
+    /// Computes the figures. `first` is the number of the first of the sequences' places, and
     /// `memory` the addresses that a task's record may have.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Notes whose instructions execute from now on.
+    /// Notes the owner of the instructions from now on.
     fn stretch(&mut self, now: u64) {
         let who = match (self.handlers.last(), self.running) {
             (Some(handler), _) => Share::Handler(*handler),
@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes in what happened since the rings were last consistent, in its order.
+    /// Takes in the events since the rings were last consistent, in their order.
     fn settle(&mut self) {
         let mut switches = std::mem::take(&mut self.later).into_iter().peekable();
         let mut changes = self.rings.settle();
@@ -380,7 +380,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a task waits for that leaves the ready tasks.
+    /// The object of the wait of a task that leaves the ready tasks.
     fn waited(&self, record: u64) -> Waited {
         let list = self.view.record.wait.as_ref();
         let list = list.and_then(|(at, _)| self.words.get(&(record + at))).copied().unwrap_or(0);
@@ -413,7 +413,7 @@ impl<'a> Reader<'a> {
     /// Checks the records of new tasks, whose words are known by now.
     ///
     /// # Errors
-    /// One of them is no record.
+    /// A task has no such record.
     fn check_new(&mut self) -> Result<()> {
         while let Some(record) = self.new.pop_first() {
             for check in &self.view.record.checks {
