@@ -900,7 +900,7 @@ pub fn parse() -> Result<Cli> {
         }
     }
     let word = arguments.get(1).map(|word| word.display().to_string()).unwrap_or_default();
-    // What follows `--` is the command line of another program, and those of tools have clusters.
+    // Behind `--` is the command line of another program; the tools' own command lines have clusters.
     let own = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     let own: Vec<&str> = own.filter_map(|argument| argument.to_str()).collect();
     if !["cyclictest", "oslat", "timerlat"].contains(&&*word) {

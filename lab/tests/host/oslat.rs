@@ -83,7 +83,7 @@ fn the_table_has_all_gaps_of_the_run() {
     }
 }
 
-/// As with the tool, such a run has the status 1 and no table.
+/// Such a run has the status 1 and no table, here and with the tool.
 #[test]
 fn a_long_gap_ends_the_run() {
     let [ours, theirs] = [ours as fn(&str) -> Answer, theirs].map(|tool| {

@@ -157,7 +157,7 @@ impl Ring {
 
 /// The counts of a loop; times in ticks.
 struct Tally {
-    /// The turns by their length in whole µs: place n has those of n µs to less than n + 1 µs.
+    /// The turns by their length in whole µs: place n counts turns from n µs to less than n + 1 µs.
     turns: Vec<u64>,
     threshold: u64,
     watched: u64,

@@ -464,7 +464,7 @@ pub mod tests {
         assert_eq!(sentence_on(&case(&record)), sentence_on(&case(RECORD)));
     }
 
-    /// Of several processors, each series is of its own.
+    /// The series of one of several processors names it.
     #[test]
     fn a_series_of_a_processor_has_its_record() {
         let mut several = case(&RECORD.replace("# wakeup starts", "# cpu 1 starts"));
