@@ -120,7 +120,7 @@ fn freertos_starts_as_a_maker_s_tools_have_it() {
     // Without the chip's clocks it waits for HSE, and the lab says so.
     let plain = ["observe", &image, "--machine", "netduinoplus2", "--no-store"];
     let plain = chronoscope(&[&plain[..], &["--limit", "4000000"]].concat());
-    plain.exits(4).shows("main, freertos.c").shows("waiting for 0x40023800, which --chip stm32f4");
+    plain.exits(4).shows("freertos.c").shows("waiting for 0x40023800, which --chip stm32f4");
 }
 
 /// A program of the package `firmware/crates`, whose feature has the same name.
