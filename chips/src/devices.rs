@@ -98,7 +98,7 @@ pub enum Kind {
 const DEVICE: u32 = 0x400;
 
 impl Device {
-    /// Whether the address is one of the device's registers.
+    /// Returns whether the address is one of the device's registers.
     pub fn has(&self, address: u64) -> bool {
         let origin = u64::from(self.origin);
         (origin..origin + u64::from(DEVICE)).contains(&address)
@@ -124,7 +124,7 @@ impl Device {
 }
 
 impl Bank {
-    /// Whether the address is one of the bank's registers.
+    /// Returns whether the address is one of the bank's registers.
     pub fn has(&self, address: u64) -> bool {
         let origin = u64::from(self.origin);
         (origin..origin + u64::from(self.bytes)).contains(&address)

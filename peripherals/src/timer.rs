@@ -13,7 +13,7 @@ const ARPE: u32 = 1 << 7;
 const UPDATE: u32 = 1;
 const TRIGGER: u32 = 1 << 6;
 const COMPARES: u32 = 0b1_1110;
-/// All flags of SR: with those of overruns, which are never set.
+/// All flags of SR. Overruns are never set.
 const FLAGS: u32 = 0x1eff;
 
 /// The numbers of the registers.
@@ -37,7 +37,7 @@ pub struct Features {
     pub bits: u32,
     /// The compare channels, at most 4.
     pub channels: usize,
-    /// Only every so many overflows update.
+    /// A repetition counter divides the updates.
     pub repeats: bool,
 }
 
