@@ -132,7 +132,8 @@ mod tests {
         assert_eq!(shown.len(), 1 + MOST_LINES);
         assert_eq!(shown[0], "serial line: 2 lines, then");
         assert_eq!(shown[MOST_LINES], format!("serial line: {}\u{fffd}[2J", "y".repeat(75)));
-        let (_, outputs) = console(None).outputs(b"z".to_vec());
+        let console = console(None);
+        let (_, outputs) = console.outputs(b"z".to_vec());
         assert_eq!(outputs, [("serial line", b"z".to_vec())]);
     }
 
