@@ -87,12 +87,11 @@ impl Board {
                 let first = DWT.add(1).read_volatile();
                 (0..8).any(|_| DWT.add(1).read_volatile() != first)
             };
-            // SAFETY: the counter can be read at any time.
-            if counts {
-                unsafe { Self::start_counter(DWT.add(1), hertz, u32::MAX, false) }
-            } else {
-                None
+            if !counts {
+                return None;
             }
+            // SAFETY: the counter can be read at any time.
+            unsafe { Self::start_counter(DWT.add(1), hertz, u32::MAX, false) }
         }
         #[cfg(not(is_board))]
         Self::start_nothing(hertz)
