@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 
 use crate::common::{Folder, program, run};
 
-/// The delays of a task by `perf sched timehist`, in µs, without those of none.
+/// The delays of a task by `perf sched timehist`, in µs, without delays of 0.
 fn delays(timehist: &str, task: &str) -> Vec<u64> {
     let of_task = timehist.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

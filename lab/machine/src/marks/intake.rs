@@ -85,7 +85,7 @@ impl Intake {
     /// Takes in more bytes.
     ///
     /// # Errors
-    /// The stream is of another version, or of a clock that does not tick.
+    /// The stream is of another version, or its clock changes or does not tick.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
         let mut frames = std::mem::take(&mut self.frames);
         let mut outcome = Ok(());
@@ -102,7 +102,7 @@ impl Intake {
     /// Takes in a frame.
     ///
     /// # Errors
-    /// As [`feed`](Self::feed).
+    /// The stream is of another version, or its clock changes or does not tick.
     pub fn take(&mut self, frame: Frame) -> Result<()> {
         match frame {
             Frame::Head { version, .. } if version != VERSION => bail!(
