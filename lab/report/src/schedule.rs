@@ -22,7 +22,7 @@ pub struct Schedule {
     pub file: String,
     /// The kernel, as in the name of its target.
     pub kernel: String,
-    /// What the ticks of the analysis are, in words.
+    /// The meaning of the analysis' ticks, in words.
     pub clock: String,
     /// Ticks a second.
     pub hertz: u64,
@@ -35,6 +35,31 @@ pub struct Schedule {
     pub scale: u64,
     /// The phases that ran; the first releases all tasks together.
     pub phases: usize,
+    /// The bounds of the response times by the upper bound of a model, of whose estimate all else is;
+    /// `None` without a model.
+    pub at_most: Option<Vec<Response>>,
+}
+
+/// The finding on the deadlines of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Finding {
+    /// All are met, whatever the model's bounds.
+    Met,
+    /// All are met by the model's estimate, but not by its upper bound.
+    Undecided,
+    /// One is missed, or a response took longer than analysed.
+    Missed,
+}
+
+impl Finding {
+    /// The exit status.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Met => 0,
+            Self::Undecided => 4,
+            Self::Missed => 2,
+        }
+    }
 }
 
 /// A task of the set.
@@ -79,9 +104,39 @@ impl Row {
 }
 
 impl Schedule {
-    /// Returns whether all deadlines are met, and no observation is above its bound.
-    pub fn holds(&self) -> bool {
-        self.rows.iter().all(|row| row.response.meets() && !row.is_violated())
+    /// The finding on the deadlines.
+    pub fn finding(&self) -> Finding {
+        let holds = self.rows.iter().all(|row| row.response.meets() && !row.is_violated());
+        match (holds, self.late_at_most()) {
+            (false, _) => Finding::Missed,
+            (true, Some(_)) => Finding::Undecided,
+            (true, None) => Finding::Met,
+        }
+    }
+
+    /// The first task that misses by the model's upper bound, and its response then.
+    fn late_at_most(&self) -> Option<(&Row, Response)> {
+        let mut all = self.rows.iter().zip(self.at_most.iter().flatten().copied());
+        all.find(|(_, response)| !response.meets())
+    }
+
+    /// The part of the finding that the model's bounds leave open; empty where a deadline is missed.
+    fn doubt(&self) -> String {
+        match self.late_at_most() {
+            _ if self.at_most.is_none() || self.finding() == Finding::Missed => String::new(),
+            None => "✓ Whatever the model's bounds: by its upper bound, too.\n".to_owned(),
+            Some((row, response)) => format!(
+                "! Not decided by the model: by its upper bound {} misses: {}.\n",
+                row.name,
+                self.against(row, response)
+            ),
+        }
+    }
+
+    /// A response time beside its deadline.
+    fn against(&self, row: &Row, response: Response) -> String {
+        let time = response.ticks().map_or_else(|| "no bound".to_owned(), |ticks| self.time(ticks));
+        format!("{time} of {}", self.time(row.task.deadline))
     }
 
     fn ns(&self, ticks: f64) -> f64 {
@@ -93,19 +148,15 @@ impl Schedule {
     }
 
     /// The finding in one sentence.
-    fn finding(&self) -> String {
+    fn title(&self) -> String {
         let kernel = proper(&self.kernel);
         let late: Vec<String> = self
             .rows
             .iter()
             .filter(|row| !row.response.meets())
             .map(|row| {
-                let deadline = self.time(row.task.deadline);
-                let time = match row.response {
-                    Response::Never => "no bound".to_owned(),
-                    Response::Within(ticks) | Response::Misses(ticks) => self.time(ticks),
-                };
-                format!("{} misses on {kernel}: {time} of {deadline}", row.name)
+                let against = self.against(row, row.response);
+                format!("{} misses on {kernel}: {against}", row.name)
             })
             .collect();
         if let [first, rest @ ..] = late.as_slice() {
@@ -130,7 +181,7 @@ impl Schedule {
         format!("{all} on {kernel}{tightest}")
     }
 
-    /// What running the set says about the analysis.
+    /// The verdict of the run on the analysis.
     fn confirmation(&self) -> String {
         let jobs: u64 = self.rows.iter().map(|row| row.jobs).sum();
         let ran = format!("{} jobs in {} phases ran", grouped(jobs as f64), self.phases);
@@ -237,7 +288,8 @@ impl Schedule {
 
     fn render(&self, columns: usize) -> String {
         let of = if self.file.is_empty() { String::new() } else { format!("{}: ", self.file) };
-        let mut text = fold(&format!("{of}{}.\n", self.finding()), Some(columns));
+        let mut text = fold(&format!("{of}{}.\n", self.title()), Some(columns));
+        text += &fold(&self.doubt(), Some(columns));
         text += &fold(&format!("{}.\n", self.confirmation()), Some(columns));
         text += &self.table(columns);
         if let Some(sensitivity) = self.sensitivity() {
@@ -282,6 +334,7 @@ mod tests {
             costs,
             scale: scale(&tasks, &costs),
             phases: 3,
+            at_most: None,
         }
     }
 
@@ -295,7 +348,7 @@ mod tests {
     #[test]
     fn the_finding_names_the_tightest_task() {
         let schedule = schedule([300, 400], [310.0, 720.0]);
-        assert!(schedule.holds());
+        assert_eq!(schedule.finding(), Finding::Met);
         let text = text(schedule);
         // 10 + 400 of its own, 315 of the more urgent one, of 2000.
         assert!(
@@ -306,17 +359,14 @@ mod tests {
         );
         assert!(text.contains("200 jobs in 3 phases ran: none was late"), "{text}");
         assert!(text.contains("ui 2 ms 2 ms 400 µs 725 µs 720 µs 1.01"), "{text}");
-        assert!(
-            text.contains("more in control and control misses; all execution times ×"),
-            "{text}"
-        );
+        assert!(text.contains("more in control and ui misses; all execution times ×"), "{text}");
         assert!(text.contains("kernel, at worst: wake 10 µs, switch 5 µs;"), "{text}");
     }
 
     #[test]
     fn a_missed_deadline_says_by_how_much_and_whether_it_was_seen() {
         let late = schedule([900, 300], [910.0, 3000.0]);
-        assert!(!late.holds());
+        assert_eq!(late.finding(), Finding::Missed);
         let late = text(late);
         assert!(late.starts_with("ui misses on FreeRTOS: "), "{late}");
         assert!(late.contains("of 2 ms.") && late.contains("confirmed, ui came late"), "{late}");
@@ -328,10 +378,30 @@ mod tests {
     #[test]
     fn a_response_above_its_analysis_is_a_finding() {
         let schedule = schedule([300, 400], [311.0, 800.0]);
-        assert!(!schedule.holds());
+        assert_eq!(schedule.finding(), Finding::Missed);
         let text = text(schedule);
-        assert!(text.contains("control and ui took longer than analysed"), "{text}");
+        assert!(text.contains("ran: ui took longer than analysed"), "{text}");
         assert!(text.contains("above its analysis"), "{text}");
+    }
+
+    #[test]
+    fn an_estimate_alone_decides_nothing() {
+        let modelled = |late: Option<u64>| {
+            let mut schedule = schedule([300, 400], [310.0, 720.0]);
+            let ui = late.map_or(Response::Within(900), Response::Misses);
+            schedule.at_most = Some(vec![Response::Within(320), ui]);
+            schedule
+        };
+        assert_eq!(modelled(None).finding(), Finding::Met);
+        assert!(text(modelled(None)).contains("left. ✓ Whatever the model's bounds"));
+        assert_eq!(modelled(Some(2100)).finding(), Finding::Undecided);
+        let open = text(modelled(Some(2100)));
+        let doubt = "! Not decided by the model: by its upper bound ui misses: 2.10 ms of 2 ms.";
+        assert!(open.contains(doubt), "{open}");
+        assert_eq!(
+            [Finding::Met, Finding::Undecided, Finding::Missed].map(Finding::exit_code),
+            [0, 4, 2]
+        );
     }
 
     #[test]

@@ -492,7 +492,7 @@ pub struct Schedule {
     /// The tasks, a TOML file; several for several sets.
     #[arg(value_name = "TASKS.toml", required = true)]
     pub tasks: Vec<PathBuf>,
-    /// Emulated targets [default: tandem@cortex-m4,freertos@cortex-m4].
+    /// Emulated targets; tandem@cortex-m4 and freertos@cortex-m4 unless some are named.
     #[arg(long, value_delimiter = ',', value_name = "KERNEL@MACHINE")]
     pub target: Vec<String>,
     /// Take the costs in cycles of this chip, as stm32f405, by a model's estimate; one cycle an
@@ -622,7 +622,7 @@ impl PrintComparison {
         self.format.unwrap_or_else(|| ComparisonFormat::of_file(self.output.as_deref()))
     }
 
-    /// Whether the result is printed for a reader, as a table.
+    /// Returns whether the result is printed for a reader, as a table.
     pub fn is_for_reading(&self) -> bool {
         self.output.is_none() && self.format().is_table()
     }

@@ -64,7 +64,7 @@ fn a_command_runs_beside_the_cases() {
     assert!(seen >= 10, "{seen}");
     thread::sleep(Duration::from_millis(300));
     assert_eq!(count(), seen);
-    let is_left = |text: Vec<u8>| String::from_utf8_lossy(&text).starts_with("sleep\01000.5");
+    let is_left = |text: Vec<u8>| String::from_utf8_lossy(&text).starts_with("sleep\u{0}1000.5");
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let left = processes
         .filter_map(|one| fs::read(one.path().join("cmdline")).ok())

@@ -95,7 +95,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("oslat -w memcpy", "Please choose from: 'no', 'memmove'"),
     ("oslat -D x", "write a number and s, m, h or d"),
     ("oslat -c 1-", "write processors as 2, 0-3 or 0,2"),
-    ("timerlat bottom", "[possible values: top, hist]"),
+    ("timerlat bottom", "possible values: top, hist"),
     ("timerlat -i 50", "the interrupt has no latency of its own here"),
     ("timerlat -e sched", "the trace has the events that the page reads"),
     ("timerlat hist -E 5", "write a number from 10 to 9999999"),

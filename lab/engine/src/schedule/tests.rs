@@ -48,7 +48,7 @@ fn impossible_sets_are_refused_in_one_line() {
         ("\"10ms\"", "\"30ms\"", "deadline is above its period"),
         ("priority = 7", "priority = 1", "`ui` and `can_rx` have priority 1"),
         ("can_rx", "ui", "two tasks are called `ui`"),
-        ("\"120us\"", "\"1100us\"", "110 % of the processor"),
+        ("\"120us\"", "\"1100us\"", "111 % of the processor"),
         ("distance", "distanse", "did you mean"),
         ("distance = \"1ms\"\n", "", "give either `period` or `distance`"),
         ("hold = \"10us\"\n", "", "say with `hold`"),

@@ -98,7 +98,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// Who executed instructions in the longest response of a task, as a sentence; `None` without one.
+    /// The sentence on the longest response of a task: who executed its instructions. `None` without one.
     fn worst(&self, task: &TaskFigures) -> Option<String> {
         let longest = task.responses.iter().max_by_key(|one| (one.length, Reverse(one.start)))?;
         let shares = self.tasks.shares(*longest);

@@ -24,6 +24,9 @@ const EXPERIMENTS: [(&str, &[&str]); 4] = [
 const LOCK: (&str, &[&str]) =
     ("inversion", &["protocol=inheritance", "hog_us=1000", "hold_us=100"]);
 
+/// The end of the name of the series with the upper bounds of a model.
+const AT_MOST: &str = ", at most";
+
 /// The cases, in instructions, and then for a chip in its cycles.
 ///
 /// # Errors
@@ -68,6 +71,9 @@ pub(super) struct Plain {
     /// The time of the emulator that an instruction takes, in ns.
     pub ns: f64,
     costs: Costs,
+    /// How many times as long the kernel takes by the model's upper bound: of a switch, which scales the
+    /// costs that are measured in instructions. `None` without a model.
+    bound: Option<(f64, Costs)>,
 }
 
 impl Plain {
@@ -112,23 +118,41 @@ impl Plain {
         let has_lock = results.iter().any(|case| case.experiment == LOCK.0);
         let lock =
             if has_lock { longest(LOCK.0, Domain::Instructions, unheld)? / rate } else { 0.0 };
-        let costs = Costs {
-            wake: wake?.ceil() as u64,
-            switch: switch.ceil() as u64,
-            masked: masked?.ceil() as u64,
-            lock: lock.ceil() as u64,
-            ..Costs::default()
+        let costs = |wake: f64, switch: f64, masked: f64, lock: f64| {
+            let [wake, switch, masked, lock] =
+                [wake, switch, masked, lock].map(|ticks| ticks.ceil() as u64);
+            Costs { wake, switch, masked, lock, ..Costs::default() }
         };
-        Ok(Self { scale: Scale { hertz, rate }, ns: 1e9 / emulator as f64, costs })
+        let bound = || -> Result<(f64, Costs)> {
+            let [most, wake, masked] =
+                ["switch", "wakeup", "worst"].map(|name| longest(name, domain, at_most));
+            let most = most?;
+            Ok((most / switch, costs(wake?, most, masked?, lock * most / switch)))
+        };
+        Ok(Self {
+            scale: Scale { hertz, rate },
+            ns: 1e9 / emulator as f64,
+            costs: costs(wake?, switch, masked?, lock),
+            bound: on_chip.then(bound).transpose()?,
+        })
     }
 
     /// The costs with the handlers that the set's own run has measured.
     pub fn with_handlers(&self, ran: &CaseResult) -> Costs {
+        self.handlers(ran, 1.0, self.costs)
+    }
+
+    /// The same by the model's upper bound; `None` without a model.
+    pub fn with_handlers_at_most(&self, ran: &CaseResult) -> Option<Costs> {
+        self.bound.map(|(times, costs)| self.handlers(ran, times, costs))
+    }
+
+    fn handlers(&self, ran: &CaseResult, times: f64, costs: Costs) -> Costs {
         let figure = |name: &str| ran.figure(name).map_or(0.0, |figure| figure.max);
-        let ticks = |name: &str| (figure(name) / self.scale.rate).ceil() as u64;
+        let ticks = |name: &str| (figure(name) / self.scale.rate * times).ceil() as u64;
         let period = self.scale.ticks(1000.0 * figure("tick period")) as u64;
         let tick = if period > 0 { ticks("tick") } else { 0 };
-        Costs { release: ticks("release"), tick, tick_period: period, ..self.costs }
+        Costs { release: ticks("release"), tick, tick_period: period, ..costs }
     }
 
     /// The ticks of the analysis, in words.
@@ -148,6 +172,12 @@ impl Plain {
 /// The first measured series.
 fn first(case: &CaseResult) -> Option<&SeriesResult> {
     case.measured().next()
+}
+
+/// The series with the upper bounds of the first measured one.
+fn at_most(case: &CaseResult) -> Option<&SeriesResult> {
+    let name = format!("{}{AT_MOST}", first(case)?.name);
+    case.series.iter().find(|series| *series.name == *name)
 }
 
 /// The series of a lock that nobody holds.

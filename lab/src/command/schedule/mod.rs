@@ -21,7 +21,7 @@ use chronoscope_engine::{
 use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, Screen,
-    schedule::{Row, Schedule},
+    schedule::{Finding, Row, Schedule},
 };
 use chronoscope_run::{CaseResult, Target};
 use chronoscope_statistics::schedule::analysis;
@@ -35,9 +35,6 @@ const TARGETS: [&str; 2] = ["tandem@cortex-m4", "freertos@cortex-m4"];
 /// The jobs of a run, and the phases that they are spread over.
 const JOBS: f64 = 6000.0;
 const PHASES: (usize, usize) = (2, 16);
-
-/// The exit status if a deadline is missed, or a response is above its analysis.
-const MISSED: u8 = 2;
 
 /// Analyses and runs the set on each target; returns the exit status.
 ///
@@ -75,7 +72,7 @@ pub fn execute(arguments: &cli::Schedule) -> Result<u8> {
     measured.store()?;
     let file = arguments.output.as_deref();
     report::emit(&report::schedule::render(&schedules, &Screen::for_output(file, None)), file)?;
-    Ok(if schedules.iter().all(Schedule::holds) { 0 } else { MISSED })
+    Ok(schedules.iter().map(Schedule::finding).max().map_or(0, Finding::exit_code))
 }
 
 /// A set of tasks, and its file's name.
@@ -238,6 +235,7 @@ fn analyse(bench: &Bench, plain: &Plain, set: &Named, ran: &CaseResult) -> Resul
     let tasks = set.tasks(scale)?;
     let costs = plain.with_handlers(ran);
     let bounds = analysis::responses(&tasks, &costs);
+    let at_most = plain.with_handlers_at_most(ran);
     let series: Vec<_> = ran.measured().collect();
     ensure!(series.len() == tasks.len(), "{}: the set ran with other tasks", bench.target);
     let rows = tasks.iter().enumerate().map(|(place, task)| Row {
@@ -258,5 +256,6 @@ fn analyse(bench: &Bench, plain: &Plain, set: &Named, ran: &CaseResult) -> Resul
         costs,
         scale: analysis::scale(&tasks, &costs),
         phases: phases.unwrap_or(1),
+        at_most: at_most.map(|costs| analysis::responses(&tasks, &costs)),
     })
 }

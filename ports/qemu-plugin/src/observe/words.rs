@@ -10,7 +10,7 @@ use std::{
 use super::events::{Events, kind};
 use crate::{emulator::Processor, give_up};
 
-/// The most records of tasks whose fields are watched. Those of later tasks are not.
+/// The most records of tasks whose fields are watched. Fields of later tasks are not.
 const MOST_TASKS: usize = 1024;
 
 /// Bits of the watched addresses, so that most stores return at the first look.
