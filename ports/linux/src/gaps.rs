@@ -1,4 +1,4 @@
-//! The experiment `noise` where the form of the module [`noise`](crate::noise) does not suit: a loop on
+//! The experiment `noise` where the form of the module [`crate::noise`] does not suit: a loop on
 //! each of several processors, a length in seconds, a workload, and an end at a long gap.
 //!
 //! Start, end, sample and evidence are as there. Each loop puts its gaps into a ring, which the
