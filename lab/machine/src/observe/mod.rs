@@ -238,8 +238,9 @@ impl<'m> Observed<'m> {
         }
         let chip = question.chip.map(|chip| Modelled::named(chip, emulated, parts)).transpose()?;
         let part = chip.as_ref().map(Modelled::part);
-        let registers = registers(machines.table(), part, question)?;
-        let console = question.console.map(|file| Console::new(file, machines.table(), part));
+        let mapped = part.filter(|_| !image.is_of_suite());
+        let registers = registers(machines.table(), mapped, question)?;
+        let console = question.console.map(|file| Console::new(file, machines.table(), mapped));
         let console = console.transpose()?;
         let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
         let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
