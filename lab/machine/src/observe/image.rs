@@ -122,11 +122,10 @@ impl Image {
     /// Returns whether the image measures itself by the suite. Its clocks are the timers that the emulator
     /// gives the machine.
     pub(super) fn is_of_suite(&self) -> bool {
-        // A path of Rust, as both ways of mangling write it.
-        let experiments = |symbol: object::Symbol<'_, '_>| {
-            symbol.name().is_ok_and(|name| name.contains("5suite11experiments"))
+        let is_its = |symbol: object::Symbol<'_, '_>| {
+            symbol.name().is_ok_and(|name| name.contains("chronoscope_suite"))
         };
-        parse(&self.bytes).is_some_and(|file| file.symbols().any(experiments))
+        parse(&self.bytes).is_some_and(|file| file.symbols().any(is_its))
     }
 
     /// The file's digest, as a fact of a case's identity.
