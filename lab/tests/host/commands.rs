@@ -5,7 +5,7 @@ use crate::common::documented::{Desk, DocumentedCommand, commands, documents, is
 
 /// Parts of commands that cannot be run anywhere else: files of other machines, measurements of
 /// many seconds, tools that act on the machine.
-const ELSEWHERE: [&str; 9] = [
+const ELSEWHERE: [&str; 10] = [
     "/srv/",
     "--place ",
     "[--",
@@ -15,6 +15,7 @@ const ELSEWHERE: [&str; 9] = [
     "=target/firmware/",
     "theirs.toml",
     "hwbinder-latency",
+    "chronoscope schedule ",
 ];
 
 /// Observations are of images that readers have: here the command line is read, and no image found.
