@@ -51,9 +51,6 @@ pub(crate) struct Timers {
     /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
     /// timer that is due first, or pretends to be. Outdated where the ring has no timers.
     pub(crate) rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
-    /// By the number of a slot with timers, the bits of the levels of their tasks, and of those whose
-    /// timers have left it since it was empty. At [`UNFILED`] for the unfiled ones.
-    pub(crate) levels: [Shared<u32>; SLOTS],
     #[cfg(target_arch = "arm")]
     pub(crate) near: Shared<Near>,
 }
@@ -73,7 +70,6 @@ pub(crate) static TIMERS: Timers = Timers {
     base: Shared::new(0),
     occupied: Shared::new(0),
     rings: [const { Shared::new(None) }; SLOTS],
-    levels: [const { Shared::new(0) }; SLOTS],
     #[cfg(target_arch = "arm")]
     near: Shared::new(Near { kernel: &KERNEL, switch: Request::SWITCH }),
 };

@@ -6,6 +6,7 @@ use crate::{
     arch::{self, masked},
     delay_until,
     tests::begin_test,
+    time,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -159,13 +160,13 @@ fn a_time_limit_races_with_a_wake_up() {
             }
             NOW.set(1010);
             if expires_first {
-                crate::tests::expire();
+                time::expire();
             }
             if given {
                 semaphore.give();
             }
             if !expires_first {
-                crate::tests::expire();
+                time::expire();
             }
         })));
         masked(|_| ());

@@ -27,7 +27,7 @@ static MODELS: [Model; 4] = [
     Model { name: "visit", right: &["WHOLE"], wrong: &["STAYS", "ONCE", "FRONT", "ORDER"] },
     Model {
         name: "timers",
-        right: &["WHOLE", "WIDE", "NESTLESS FAR", "LEVELS"],
+        right: &["WHOLE", "WIDE", "NESTLESS", "NESTLESS FAR"],
         wrong: &[
             "HONEST",
             "LIAR",
@@ -35,11 +35,8 @@ static MODELS: [Model; 4] = [
             "PLACE",
             "PAST",
             "BEHIND",
-            "EXACT",
+            "NESTLESS LATE",
             "FORGETS",
-            "ASLEEP",
-            "LEVELS LOW",
-            "LEVELS ALONE",
             "ORDER",
         ],
     },

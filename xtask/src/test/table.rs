@@ -218,9 +218,8 @@ fn other_machines() -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &str); 21] = [
+const IMAGES: [(&str, &str); 20] = [
     ("checked/hello", ""),
-    ("checked/crowded", ""),
     ("checked/faults", ""),
     ("checked/unborn", ""),
     ("checked/registers", ""),
@@ -516,14 +515,13 @@ fn tandem_on(chip: &Chip) -> Vec<Step> {
 
 /// The commands that measure tandem's costs on a chip, whose name replaces `CHIP`. A row with a
 /// chip belongs to that chip alone.
-const COSTS: [(&str, &str); 8] = [
+const COSTS: [(&str, &str); 7] = [
     ("cortex-m4", "xtask step chip CHIP clippy layout --release --bin by_hand -- -D warnings"),
     ("cortex-m4", "xtask step chip CHIP build layout --release --bin by_hand"),
     ("cortex-m4", "xtask step chip CHIP build time-slice --release --bin benchmark"),
     ("cortex-m4", "xtask step costs CHIP"),
     ("", "xtask step chip CHIP build none --release"),
     ("", "xtask step costs CHIP"),
-    ("cortex-m4", "xtask step emulate CHIP release/crowded"),
     ("", "xtask step sizes CHIP"),
 ];
 
