@@ -1,6 +1,7 @@
 //! The answer about a set of tasks on kernels: response times by analysis, and as they were
 //! observed when the same set ran. The module analyses nothing.
 
+use chronoscope_run::Status;
 use chronoscope_statistics::schedule::{
     Costs, Task,
     analysis::{Response, Room},
@@ -38,28 +39,6 @@ pub struct Schedule {
     /// The bounds of the response times by the upper bound of a model, of whose estimate all else is;
     /// `None` without a model.
     pub at_most: Option<Vec<Response>>,
-}
-
-/// The finding on the deadlines of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Finding {
-    /// All are met, whatever the model's bounds.
-    Met,
-    /// All are met by the model's estimate, but not by its upper bound.
-    Undecided,
-    /// One is missed, or a response took longer than analysed.
-    Missed,
-}
-
-impl Finding {
-    /// The exit status.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Met => 0,
-            Self::Undecided => 4,
-            Self::Missed => 2,
-        }
-    }
 }
 
 /// A task of the set.
@@ -104,13 +83,14 @@ impl Row {
 }
 
 impl Schedule {
-    /// The finding on the deadlines.
-    pub fn finding(&self) -> Finding {
+    /// The verdict on the deadlines: a miss, or a response above its analysis, is a missed limit; where
+    /// all are met by a model's estimate, but not by its upper bound, nothing is decided.
+    pub fn status(&self) -> Status {
         let holds = self.rows.iter().all(|row| row.response.meets() && !row.is_violated());
         match (holds, self.late_at_most()) {
-            (false, _) => Finding::Missed,
-            (true, Some(_)) => Finding::Undecided,
-            (true, None) => Finding::Met,
+            (false, _) => Status::LimitMissed,
+            (true, Some(_)) => Status::Inconclusive,
+            (true, None) => Status::Pass,
         }
     }
 
@@ -123,7 +103,7 @@ impl Schedule {
     /// The part of the finding that the model's bounds leave open; empty where a deadline is missed.
     fn doubt(&self) -> String {
         match self.late_at_most() {
-            _ if self.at_most.is_none() || self.finding() == Finding::Missed => String::new(),
+            _ if self.at_most.is_none() || self.status() == Status::LimitMissed => String::new(),
             None => "✓ Whatever the model's bounds: by its upper bound, too.\n".to_owned(),
             Some((row, response)) => format!(
                 "! Not decided by the model: by its upper bound {} misses: {}.\n",
@@ -348,7 +328,7 @@ mod tests {
     #[test]
     fn the_finding_names_the_tightest_task() {
         let schedule = schedule([300, 400], [310.0, 720.0]);
-        assert_eq!(schedule.finding(), Finding::Met);
+        assert_eq!(schedule.status(), Status::Pass);
         let text = text(schedule);
         // 10 + 400 of its own, 315 of the more urgent one, of 2000.
         assert!(
@@ -366,7 +346,7 @@ mod tests {
     #[test]
     fn a_missed_deadline_says_by_how_much_and_whether_it_was_seen() {
         let late = schedule([900, 300], [910.0, 3000.0]);
-        assert_eq!(late.finding(), Finding::Missed);
+        assert_eq!(late.status(), Status::LimitMissed);
         let late = text(late);
         assert!(late.starts_with("ui misses on FreeRTOS: "), "{late}");
         assert!(late.contains("of 2 ms.") && late.contains("confirmed, ui came late"), "{late}");
@@ -378,7 +358,7 @@ mod tests {
     #[test]
     fn a_response_above_its_analysis_is_a_finding() {
         let schedule = schedule([300, 400], [311.0, 800.0]);
-        assert_eq!(schedule.finding(), Finding::Missed);
+        assert_eq!(schedule.status(), Status::LimitMissed);
         let text = text(schedule);
         assert!(text.contains("ran: ui took longer than analysed"), "{text}");
         assert!(text.contains("above its analysis"), "{text}");
@@ -392,16 +372,14 @@ mod tests {
             schedule.at_most = Some(vec![Response::Within(320), ui]);
             schedule
         };
-        assert_eq!(modelled(None).finding(), Finding::Met);
+        assert_eq!(modelled(None).status(), Status::Pass);
         assert!(text(modelled(None)).contains("left. ✓ Whatever the model's bounds"));
-        assert_eq!(modelled(Some(2100)).finding(), Finding::Undecided);
+        assert_eq!(modelled(Some(2100)).status(), Status::Inconclusive);
         let open = text(modelled(Some(2100)));
         let doubt = "! Not decided by the model: by its upper bound ui misses: 2.10 ms of 2 ms.";
         assert!(open.contains(doubt), "{open}");
-        assert_eq!(
-            [Finding::Met, Finding::Undecided, Finding::Missed].map(Finding::exit_code),
-            [0, 4, 2]
-        );
+        let all = [Status::Pass, Status::Inconclusive, Status::LimitMissed];
+        assert_eq!(all.map(Status::exit_code), [0, 4, 2]);
     }
 
     #[test]

@@ -100,6 +100,21 @@ impl CaseResult {
         self.series.iter().filter(|series| series.role == Role::Measured)
     }
 
+    /// The series with the lower bounds of a model beside a series; `None` without a model.
+    pub fn at_least(&self, series: &SeriesResult) -> Option<&SeriesResult> {
+        self.beside(series, "at least")
+    }
+
+    /// The series with the upper bounds of a model beside a series; `None` without a model.
+    pub fn at_most(&self, series: &SeriesResult) -> Option<&SeriesResult> {
+        self.beside(series, "at most")
+    }
+
+    fn beside(&self, series: &SeriesResult, words: &str) -> Option<&SeriesResult> {
+        let name = format!("{}, {words}", series.name);
+        self.series.iter().find(|one| *one.name == *name)
+    }
+
     /// The first control by the target's own marks.
     pub fn control(&self) -> Option<&SeriesResult> {
         self.series.iter().find(|series| series.role == Role::Control)

@@ -32,9 +32,7 @@ impl Strip {
     fn from_case(case: &CaseResult) -> Option<Self> {
         let series = case.measured().next()?;
         let waits: Vec<f64> = series.samples.iter().map(|(_, wait)| *wait).collect();
-        let name = format!("{}, at most", series.name);
-        let most = case.series.iter().find(|series| *series.name == *name);
-        let bound = most.and_then(|series| series.summary.max);
+        let bound = case.at_most(series).and_then(|most| most.summary.max);
         let unit = series.unit.name();
         let note = case.log.iter().find_map(|line| line.strip_prefix(LONGEST_WAIT));
         let place = note.and_then(|note| note.split_once(", in ")).map_or("", |(_, place)| place);

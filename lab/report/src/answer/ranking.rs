@@ -174,12 +174,8 @@ impl Row {
 /// The bounds of a model around a case's first series; `None` for a case that ran.
 fn bounds(case: &CaseResult) -> Option<(f64, f64)> {
     case.clock.as_ref().filter(|clock| clock.domain == Domain::Modelled)?;
-    let name = &rule::usual(case).next()?.name;
-    let find = |words: &str| {
-        let bound = format!("{name}, {words}");
-        case.series.iter().find(|series| *series.name == *bound)
-    };
-    Some((find("at least")?.summary.min?, find("at most")?.summary.max?))
+    let series = rule::usual(case).next()?;
+    Some((case.at_least(series)?.summary.min?, case.at_most(series)?.summary.max?))
 }
 
 /// Returns whether a value is as good as the best.

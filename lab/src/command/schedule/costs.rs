@@ -24,9 +24,6 @@ const EXPERIMENTS: [(&str, &[&str]); 4] = [
 const LOCK: (&str, &[&str]) =
     ("inversion", &["protocol=inheritance", "hog_us=1000", "hold_us=100"]);
 
-/// The end of the name of the series with the upper bounds of a model.
-const AT_MOST: &str = ", at most";
-
 /// The cases, in instructions, and then for a chip in its cycles.
 ///
 /// # Errors
@@ -142,7 +139,7 @@ impl Plain {
         self.handlers(ran, 1.0, self.costs)
     }
 
-    /// The same by the model's upper bound; `None` without a model.
+    /// The costs with the same handlers, by the model's upper bound; `None` without a model.
     pub fn with_handlers_at_most(&self, ran: &CaseResult) -> Option<Costs> {
         self.bound.map(|(times, costs)| self.handlers(ran, times, costs))
     }
@@ -176,8 +173,7 @@ fn first(case: &CaseResult) -> Option<&SeriesResult> {
 
 /// The series with the upper bounds of the first measured one.
 fn at_most(case: &CaseResult) -> Option<&SeriesResult> {
-    let name = format!("{}{AT_MOST}", first(case)?.name);
-    case.series.iter().find(|series| *series.name == *name)
+    case.at_most(first(case)?)
 }
 
 /// The series of a lock that nobody holds.

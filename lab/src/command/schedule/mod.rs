@@ -21,9 +21,9 @@ use chronoscope_engine::{
 use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, Screen,
-    schedule::{Finding, Row, Schedule},
+    schedule::{Row, Schedule},
 };
-use chronoscope_run::{CaseResult, Target};
+use chronoscope_run::{CaseResult, Status, Target};
 use chronoscope_statistics::schedule::analysis;
 use chronoscope_units::{OneLine, parse_hertz, printable};
 
@@ -72,7 +72,7 @@ pub fn execute(arguments: &cli::Schedule) -> Result<u8> {
     measured.store()?;
     let file = arguments.output.as_deref();
     report::emit(&report::schedule::render(&schedules, &Screen::for_output(file, None)), file)?;
-    Ok(schedules.iter().map(Schedule::finding).max().map_or(0, Finding::exit_code))
+    Ok(schedules.iter().map(Schedule::status).max().map_or(0, Status::exit_code))
 }
 
 /// A set of tasks, and its file's name.

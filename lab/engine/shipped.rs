@@ -1,0 +1,1 @@
+../machine/shipped.rs
