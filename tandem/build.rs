@@ -41,13 +41,16 @@ fn describe_processor() {
     println!("cargo::rustc-check-cfg=cfg(riscv)");
     println!("cargo::rustc-check-cfg=cfg(thumb1)");
     println!("cargo::rustc-check-cfg=cfg(fpu)");
-    println!("cargo::rustc-check-cfg=cfg(guard, values(\"mpu\", \"limit\", \"software\"))");
+    println!(
+        "cargo::rustc-check-cfg=cfg(guard, values(\"mpu\", \"limit\", \"none\", \"software\"))"
+    );
     if REPORTING.into_iter().any(has_feature) {
         println!("cargo::rustc-cfg=events");
     }
     let target = env::var("TARGET").expect("cargo sets it");
     let row = CORTEX_M.iter().find(|(name, ..)| target.starts_with(name));
     if let Some((name, thumb1, fpu, guard)) = row {
+        let guard = if *guard == "mpu" && has_feature("UNGUARDED") { "none" } else { guard };
         println!("cargo::rustc-cfg=guard=\"{guard}\"");
         if *name == "thumbv7em" && has_feature("LAYOUT") && !IN_RUST.into_iter().any(has_feature) {
             println!("cargo::rustc-cfg=layout");

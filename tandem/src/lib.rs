@@ -257,7 +257,7 @@
 //! | `guard-256` | guards of 256 bytes in each stack, in place of 32. No instruction more |
 //! | `spin` | the idle task does not sleep. For emulators whose time depends on the host during sleep |
 //! | `basepri` | Cortex-M3 and above: the kernel never delays interrupts more urgent than priority 0x40, whose handlers must not call it |
-//! | `unguarded` | RV32: no stack guards, for processors on which an access to the PMP's registers is illegal |
+//! | `unguarded` | no stack guards: RV32, where an access to the PMP's registers is illegal; Cortex-M3, M4, M7, where the MPU is the program's |
 //! | `fence` | RV32 with supervisor mode: a fence at each move of the guard, since the processor may cache the PMP's settings |
 //! | `processes` | RV64: tasks in user mode with an address space each. Not with `trace` or `time-slice` |
 //! | `raw` | tasks and stacks in memory of the caller's choice, for bindings to other languages. Not covered by semantic versioning |

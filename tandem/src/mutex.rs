@@ -18,10 +18,10 @@
 
 use crate::{
     arch::Mask,
-    lock::assert_may_wait,
+    lock::{self, assert_may_wait},
     me::Me,
     paths::locks,
-    records::{IDLE_LEVEL, KERNEL, Lock},
+    records::{IDLE_LEVEL, KERNEL, Lock, Task},
     shared::Masked,
     time::TimedOut,
     trace::{self, Event},
@@ -184,16 +184,35 @@ impl Lock {
     #[inline(always)]
     fn unlock(&self, m: Masked, mask: Mask) {
         let me = KERNEL.current(m);
-        if me.held.get(m) == Some(NonNull::from(self)) {
-            me.held.set(m, self.next.get(m));
-        } else {
-            self.unlink(m, me);
+        let (next, first) = (self.next.get(m), self.waiters.first(m));
+        if me.held.get(m) != Some(NonNull::from(self)) {
+            return self.unlock_earlier(m, mask, me);
         }
+        me.held.set(m, next);
+        trace::emit(Event::Unlock, me);
+        match first.map(NonNull::from) {
+            None => self.owner.set(m, None),
+            // SAFETY: interrupts are masked, `first` is in the queue, and `me` is the running task.
+            Some(first) => unsafe {
+                if mask.is_open_and_none(next) {
+                    locks::pass_on(self, me, first, mask);
+                } else {
+                    lock::pass_on(self, me, first, mask);
+                }
+            },
+        }
+    }
+
+    /// Unlocks a lock that is not the last that its owner has locked.
+    #[cold]
+    #[inline(never)]
+    fn unlock_earlier(&self, m: Masked, mask: Mask, me: Task) {
+        self.unlink(m, me);
         trace::emit(Event::Unlock, me);
         match self.waiters.first(m) {
             None => self.owner.set(m, None),
-            // SAFETY: interrupts are masked, `first` is in the queue, and `me` is the running task.
-            Some(first) => unsafe { locks::pass_on(self, me, NonNull::from(first), mask) },
+            // SAFETY: as in `unlock`.
+            Some(first) => unsafe { lock::pass_on(self, me, NonNull::from(first), mask) },
         }
     }
 }

@@ -10,6 +10,7 @@
 use crate::{records::Task, shared::Masked};
 use std::{
     cell::{Cell, RefCell},
+    ptr::NonNull,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -127,6 +128,10 @@ impl Mask {
 
     pub(crate) fn is_open(self) -> bool {
         !self.0
+    }
+
+    pub(crate) fn is_open_and_none<T>(self, link: Option<NonNull<T>>) -> bool {
+        self.is_open() && link.is_none()
     }
 
     pub(crate) fn allows_switch(self) -> bool {

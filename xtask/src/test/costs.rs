@@ -25,6 +25,15 @@ pub const SLACK: u32 = 3;
 /// The beginning of the names of the rows that a build with time slices has.
 pub const SLICES: &str = "time slices: ";
 
+/// The beginning of the names of the rows that a build without guards has, beside the same figures of
+/// other kernels as the rows with guards.
+const UNGUARDED: &str = "without guards: ";
+
+/// The beginning that names a row's build; nothing for the usual one.
+fn build_of(name: &str) -> &'static str {
+    [SLICES, UNGUARDED].into_iter().find(|build| name.starts_with(build)).unwrap_or_default()
+}
+
 /// Runs the benchmark, prints its rows, and compares them with the chip's table. The page has no
 /// table for the other chips. The rows by hand, if the chip has them, run first.
 pub fn run(chip: &Chip) -> Result<()> {
@@ -131,7 +140,8 @@ pub fn peers(page: &str, kernel: &str) -> Result<BTreeMap<String, [u32; 2]>> {
     let column = GOALS.split('|').position(|cell| cell.trim() == kernel);
     let column = column.with_context(|| format!("docs/tandem.md has no column {kernel}"))?;
     let table = table(page, GOALS);
-    let known = table.iter().filter(|cells| cells[column] != "–");
+    let known =
+        table.iter().filter(|cells| cells[column] != "–" && build_of(cells[1]) != UNGUARDED);
     known
         .map(|cells| {
             let pair = cells[column].split_once(" / ");
@@ -146,7 +156,6 @@ pub fn peers(page: &str, kernel: &str) -> Result<BTreeMap<String, [u32; 2]>> {
 /// benchmark; a table of figures may lack some.
 fn compare(rows: &[Row], page: &str, heading: &str) -> Result<()> {
     let table = table(page, heading);
-    let is_sliced = |name: &str| name.starts_with(SLICES);
     let mut compared = 0;
     for row in rows {
         let Some(cells) = table.iter().find(|cells| cells[1] == row.name) else {
@@ -163,8 +172,8 @@ fn compare(rows: &[Row], page: &str, heading: &str) -> Result<()> {
         }
         compared += 1;
     }
-    let slices = rows.iter().any(|row| is_sliced(&row.name));
-    let expected = table.iter().filter(|cells| is_sliced(cells[1]) == slices).count();
+    let build = rows.first().map_or("", |row| build_of(&row.name));
+    let expected = table.iter().filter(|cells| build_of(cells[1]) == build).count();
     match heading {
         GOALS if compared != expected => {
             bail!(

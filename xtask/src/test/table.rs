@@ -270,8 +270,14 @@ const BUILDS: [(&str, &str); 8] = [
 ];
 
 /// The sets of features that clippy reads.
-const LINTED: [&str; 5] =
-    ["none", "count,fence,embassy", "processor-time,own-clock,tasks", "time-slice", "sleep-hooks"];
+const LINTED: [&str; 6] = [
+    "none",
+    "count,fence,embassy",
+    "processor-time,own-clock,tasks",
+    "time-slice",
+    "sleep-hooks",
+    "unguarded",
+];
 
 /// A package of tandem's examples.
 struct Examples {
@@ -515,10 +521,12 @@ fn tandem_on(chip: &Chip) -> Vec<Step> {
 
 /// The commands that measure tandem's costs on a chip, whose name replaces `CHIP`. A row with a
 /// chip belongs to that chip alone.
-const COSTS: [(&str, &str); 7] = [
+const COSTS: [(&str, &str); 9] = [
     ("cortex-m4", "xtask step chip CHIP clippy layout --release --bin by_hand -- -D warnings"),
     ("cortex-m4", "xtask step chip CHIP build layout --release --bin by_hand"),
     ("cortex-m4", "xtask step chip CHIP build time-slice --release --bin benchmark"),
+    ("cortex-m4", "xtask step costs CHIP"),
+    ("cortex-m4", "xtask step chip CHIP build unguarded --release --bin benchmark"),
     ("cortex-m4", "xtask step costs CHIP"),
     ("", "xtask step chip CHIP build none --release"),
     ("", "xtask step costs CHIP"),

@@ -11,7 +11,7 @@ use crate::{
     records::{Request, Task},
     shared::Masked,
 };
-use core::arch::asm;
+use core::{arch::asm, ptr::NonNull};
 
 /// The handler of a more urgent interrupt may interrupt another handler.
 #[inline(always)]
@@ -128,6 +128,14 @@ impl Mask {
     #[inline(always)]
     pub(crate) fn is_open(self) -> bool {
         self.0 == 0
+    }
+
+    /// Returns whether interrupts were on and there is no link, by one test.
+    #[inline(always)]
+    pub(crate) fn is_open_and_none<T>(self, link: Option<NonNull<T>>) -> bool {
+        // SAFETY: of the same size, and `None` is 0. (`map_or` would take three instructions more.)
+        let link: *mut T = unsafe { core::mem::transmute(link) };
+        self.0 | link.addr() as u32 == 0
     }
 
     /// Returns whether a switch may take place here: in thread mode, outside of any critical

@@ -7,7 +7,7 @@ use crate::{
     records::{KERNEL, Task},
     shared::Masked,
 };
-use core::arch::asm;
+use core::{arch::asm, ptr::NonNull};
 
 /// Sets the vectors of traps, in vectored mode.
 ///
@@ -69,6 +69,12 @@ impl Mask {
     #[inline(always)]
     pub(crate) fn is_open(self) -> bool {
         self.0 & INTERRUPTS_ON != 0
+    }
+
+    /// Returns whether interrupts were on and there is no link.
+    #[inline(always)]
+    pub(crate) fn is_open_and_none<T>(self, link: Option<NonNull<T>>) -> bool {
+        self.is_open() && link.is_none()
     }
 
     /// Returns whether a switch may take place here: in a task, outside of any critical section. In

@@ -5,6 +5,7 @@
 //! | M0, M0+, M23 | `thumb1`, `guard = "software"` | none: compared at each switch | – |
 //! | M3 | `guard = "mpu"` | a region of the MPU | – |
 //! | M4, M7 | `guard = "mpu"` | a region of the MPU | `fpu` |
+//! | M3, M4, M7 with the feature `unguarded` | `guard = "none"` | none | as above |
 //! | M33, M55, M85 | `guard = "limit"` | PSPLIM, MSPLIM | `fpu` with the target's `hf` |
 //!
 //! `build.rs` sets these by the name of the target. On a `thumb1` processor, only the switch is in
@@ -22,10 +23,11 @@
 //!   returns.
 //! - With the feature `basepri`, interrupts more urgent than `LEVEL` come at any instruction of the
 //!   kernel, too. They must not call it. Their frames need a valid stack pointer, which
-//!   `switch::enter_stack` keeps, and space below it, which nothing else uses: `paths` is not part
+//!   `switch::resume_only` keeps, and space below it, which nothing else uses: `paths` is not part
 //!   of such a build. That holds for an NMI as well. SVC is less urgent than they are.
 
 #[cfg_attr(guard = "limit", path = "guard/limit.rs")]
+#[cfg_attr(guard = "none", path = "guard/none.rs")]
 #[cfg_attr(guard = "software", path = "guard/software.rs")]
 mod guard;
 #[cfg_attr(thumb1, path = "switch/thumb1.rs")]

@@ -177,7 +177,7 @@ macro_rules! test_context {
 /// and FPCA is set. Otherwise branches to label 8. Leaves BASEPRI in a register, and changes r6.
 ///
 /// One subtraction answers both: FPCA, bit 2 of CONTROL, less BASEPRI.
-#[cfg(all(fpu, guard = "mpu", not(basepri)))]
+#[cfg(all(fpu, not(guard = "limit"), not(basepri)))]
 macro_rules! test_context {
     ($basepri:literal) => {
         concat!(
@@ -264,53 +264,81 @@ macro_rules! suspend {
     };
 }
 
-/// Moves the guard, to the value in r2, and the stack pointer, to r12. r5 is as [`constants`] loads
-/// it. Where the guard is PSPLIM, there is no limit in between, and r6 is changed.
+/// Resumes r9, which is the current task already: moves the guard and the stack pointer. r4 and r5 are
+/// as [`constants`] loads them.
 #[cfg(all(guard = "mpu", not(basepri)))]
-macro_rules! enter_stack {
+macro_rules! resume_only {
     () => {
         "
+        ldm r9, {{r2, r3, r12}}
         str r2, [r5]
-        mov sp, r12"
+        mov sp, r12
+        bx r3"
     };
 }
-#[cfg(all(guard = "limit", not(basepri)))]
-macro_rules! enter_stack {
+#[cfg(all(guard = "none", not(basepri)))]
+macro_rules! resume_only {
     () => {
         "
+        ldr sp, [r9, #{resume} + 4]
+        ldr pc, [r9, #{resume}]"
+    };
+}
+/// The guard is PSPLIM: there is no limit in between, and r6 is changed.
+#[cfg(all(guard = "limit", not(basepri)))]
+macro_rules! resume_only {
+    () => {
+        "
+        ldm r9, {{r2, r3, r12}}
         movs r6, #0
         msr psplim, r6
         mov sp, r12
-        msr psplim, r2"
+        msr psplim, r2
+        bx r3"
     };
 }
 /// With the feature `basepri`, an interrupt may come at any instruction, and push its frame: the
 /// stack pointer is valid throughout. A coroutine between two polls has none, and stays on the stack
 /// of the last task until [`start_poll`] leaves it.
 #[cfg(all(guard = "mpu", basepri))]
-macro_rules! enter_stack {
+macro_rules! resume_only {
     () => {
         "
+        ldm r9, {{r2, r3, r12}}
         str r2, [r5]
         cmp r12, #0
         it ne
-        movne sp, r12"
+        movne sp, r12
+        bx r3"
+    };
+}
+#[cfg(all(guard = "none", basepri))]
+macro_rules! resume_only {
+    () => {
+        "
+        ldm r9, {{r2, r3, r12}}
+        cmp r12, #0
+        it ne
+        movne sp, r12
+        bx r3"
     };
 }
 #[cfg(all(guard = "limit", basepri))]
-macro_rules! enter_stack {
+macro_rules! resume_only {
     () => {
         "
+        ldm r9, {{r2, r3, r12}}
         movs r6, #0
         msr psplim, r6
         cmp r12, #0
         itt ne
         movne sp, r12
-        msrne psplim, r2"
+        msrne psplim, r2
+        bx r3"
     };
 }
 
-/// Sets the limit of the shared stack, where [`enter_stack`] has not.
+/// Sets the limit of the shared stack, where [`resume_only`] has not.
 #[cfg(all(guard = "limit", basepri))]
 macro_rules! limit_shared_stack {
     () => {
@@ -321,13 +349,6 @@ macro_rules! limit_shared_stack {
 macro_rules! limit_shared_stack {
     () => {
         "// the guard is in place"
-    };
-}
-
-/// Resumes r9, which is the current task already. r4 and r5 are as [`constants`] loads them.
-macro_rules! resume_only {
-    () => {
-        concat!("ldm r9, {{r2, r3, r12}}", enter_stack!(), "\nbx r3")
     };
 }
 
@@ -389,7 +410,7 @@ macro_rules! load_fpu {
 
 /// Keeps EXC_RETURN for the exit from PendSV, as for a task that has not used the FPU. On ARMv8-M
 /// its value depends on the security state. Changes r2.
-#[cfg(guard = "mpu")]
+#[cfg(not(guard = "limit"))]
 macro_rules! keep_return {
     () => {
         "// 0xfffffffd: to thread mode, process stack, frame without FPU registers"
@@ -403,7 +424,7 @@ macro_rules! keep_return {
 }
 
 /// Leaves PendSV. `r0` is restored from the frame.
-#[cfg(guard = "mpu")]
+#[cfg(not(guard = "limit"))]
 macro_rules! leave {
     () => {
         "ldr pc, =0xfffffffd"
@@ -418,7 +439,7 @@ macro_rules! leave {
 
 /// Ends the program unless the context of the interrupted task fits between r0 and the limit of
 /// its stack. The MPU's guard faults at the store instead. Changes r1.
-#[cfg(guard = "mpu")]
+#[cfg(not(guard = "limit"))]
 macro_rules! check_room {
     () => {
         "// {no_room}"
@@ -453,6 +474,12 @@ macro_rules! check_room {
 }
 
 /// Moves the guard to the value in r0, in PendSV.
+#[cfg(guard = "none")]
+macro_rules! move_guard {
+    () => {
+        "// no guard"
+    };
+}
 #[cfg(guard = "mpu")]
 macro_rules! move_guard {
     () => {
@@ -468,7 +495,7 @@ macro_rules! move_guard {
 
 #[cfg(guard = "limit")]
 use super::guard::no_room;
-#[cfg(guard = "mpu")]
+#[cfg(not(guard = "limit"))]
 use check_order as no_room;
 
 /// The addresses of the kernel's record and of MPU_RBAR, for `ldrd r4, r5`.
@@ -479,9 +506,7 @@ macro_rules! constants {
 }
 
 #[cfg(direct)]
-pub(crate) use {
-    constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
-};
+pub(crate) use {constants, count_switch, resume_only, store_context, test_context, without_fpu};
 
 /// Suspends `from`, which is running, and resumes `to`. Returns when `from` is resumed.
 ///

@@ -3,9 +3,7 @@
 
 use crate::context::{
     RESUME,
-    switch::{
-        constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
-    },
+    switch::{constants, count_switch, resume_only, store_context, test_context, without_fpu},
 };
 use crate::{
     arch::Mask,
@@ -17,7 +15,7 @@ use crate::{
 };
 use core::{arch::naked_asm, mem::offset_of, ptr::NonNull};
 
-/// The stores of [`pass_on`]: the ready set, the owner's level (r8) and its bit (r11), the queue,
+/// The stores of [`replace`]: the ready set, the owner's level (r8) and its bit (r11), the queue,
 /// the lock, and the records of it in its two owners. r3 is 0.
 macro_rules! changes {
     () => {
@@ -36,20 +34,23 @@ macro_rules! changes {
 
 /// Hands `lock` to `first`, its most urgent waiter, and runs that thread in place of `me`.
 ///
-/// In assembly for an owner that has no other lock, uses no ceiling and is alone at the level of `first`, with no
-/// task ready at its own level, and for a waiter that is alone at its level. The waiting thread is
-/// not ready then: it would be in the ring of the owner.
-///
 /// # Safety
-/// Interrupts are masked, and `mask` is their state before. They are masked again on return; other
-/// tasks may have run in between, with interrupts on.
+/// Interrupts are masked, and were on before, as `mask` says. `me` holds no other lock. They are masked
+/// again on return; other tasks may have run in between, with interrupts on.
+#[inline(always)]
+pub(crate) unsafe fn pass_on(lock: &Lock, me: Task, first: NonNull<Waiter>, mask: Mask) {
+    debug_assert!(mask.is_open());
+    // SAFETY: by this function's contract.
+    unsafe { replace(lock, me, first) }
+}
+
+/// [`pass_on`], in assembly for an owner that uses no ceiling and is alone at the level of `first`, with
+/// no task ready at its own level, and for a waiter that is alone at its level. The waiting thread is
+/// not ready then: it would be in the ring of the owner.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Waiter>, mask: Mask) {
+unsafe extern "C" fn replace(lock: &Lock, me: Task, first: NonNull<Waiter>) {
     naked_asm!(
         ".fpu fpv4-sp-d16",
-        "ldr r12, [r1, #{held}]",
-        "orrs r12, r3",
-        "bne {rust}", // the owner has another lock, or is in a critical section
         "push {{r3-r11, lr}}",
         "ldrd r11, r12, [r2, #{state}]", // and `down`
         "mov r10, r1",
@@ -80,6 +81,7 @@ pub(crate) unsafe extern "C" fn pass_on(lock: &Lock, me: Task, first: NonNull<Wa
         "2:",
         "mov r1, r10",
         "pop {{r3-r11, lr}}",
+        "movs r3, #0", // interrupts were on
         "b {rust}",
         constants!(),
         kernel = sym KERNEL,

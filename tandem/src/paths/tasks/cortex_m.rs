@@ -2,9 +2,7 @@
 
 use crate::context::{
     RESUME,
-    switch::{
-        constants, count_switch, enter_stack, resume_only, store_context, test_context, without_fpu,
-    },
+    switch::{constants, count_switch, resume_only, store_context, test_context, without_fpu},
 };
 use crate::{
     arch::Mask,
