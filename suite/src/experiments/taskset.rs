@@ -4,21 +4,24 @@
 //! The request names up to seven tasks by falling priority. A timer's interrupt raises another one,
 //! whose handler releases each task by its semaphore, once in its period; the task then works, a
 //! part of it with a lock, and waits for its next release. In the first phase all tasks are
-//! released together, which is the worst moment for tasks without locks; in each further one they
+//! released together. In the second and the third, each release has a handler of its own straight
+//! after the one before: from the most urgent task on, and from the least urgent one, which are the
+//! worst moments for the first and for the last task without locks. In each further phase they
 //! start with offsets drawn from `seed`. A phase lasts for two of the longest periods, and ends
 //! when all released jobs are done.
 //!
 //! The work is a number of steps, calibrated once, so a pre-empted job still does all of it. Before
-//! the phases two costs are measured that no other experiment has: a more urgent task than all
+//! the phases three costs are measured that no other experiment has. A more urgent task than all
 //! spins and reads the clock, and what interrupts it is the handler that releases one task (figure
-//! `release`), or the kernel's tick (figure `tick`).
+//! `release`), or the kernel's tick (figure `tick`). A less urgent one is interrupted by all of a
+//! job without work (figure `job`).
 //!
 //! - **Start**: the time that the release is due.
 //! - **End**: the job's mark after its work.
 //! - **Sample**: one job. A series for each task.
 //! - **Control**: marks one straight after the other.
 //! - **Evidence**: the handler gave as many releases as there are jobs; a phase begins after all
-//!   jobs of the one before are done. As many releases were probed as asked for.
+//!   jobs of the one before are done. As many releases and jobs were probed as asked for.
 //! - **Pin**: D0 to D4 belong to the first five tasks: high while a job works.
 //! - **Source**: Liu and Layland 1973; Joseph and Pandya 1986, whose analysis `chronoscope
 //!   schedule` compares with it.
@@ -47,7 +50,7 @@ pub static SPEC: Spec = Spec {
     start: "the time that a task's release is due",
     end: "the mark after the job's work",
     statistic: "one job, a series for each task; beside it `release` and `tick`: the longest handler \
-                that releases a task, and of the kernel's tick",
+                that releases a task, and of the kernel's tick; `job`: all of a job without work",
     control: "marks set one straight after the other",
     evidence: "as many releases given by the handler as there are jobs, and as many probed as asked \
                for",
@@ -77,7 +80,8 @@ pub static SPEC: Spec = Spec {
             unit: "",
             default: "4",
             values: Values::Number(1, 64),
-            help: "the first with all tasks released together, the others with offsets",
+            help: "the first with all tasks released together, two with each straight after the one \
+                   before, the others with offsets",
         },
         Parameter {
             name: "seed",
@@ -96,7 +100,7 @@ pub static SPEC: Spec = Spec {
 /// The time from the set-up of a phase to its first release, as a fraction of a second: 1 / `LEAD`.
 const LEAD: u64 = 2000;
 
-/// The probes of the handler that releases a task.
+/// The probes of the handler that releases a task, and of a job without work.
 const PROBES: usize = 4;
 
 /// The ticks of the kernel that are looked at.
@@ -124,6 +128,8 @@ struct Bench<T: Mutexes> {
     /// The longest handlers that interrupted the prober, in ticks.
     release: AtomicU32,
     tick: AtomicU32,
+    /// The longest job without work that interrupted the director, in ticks.
+    job: AtomicU32,
     done: &'static <T::Kernel as Kernel>::Semaphore,
 }
 
@@ -203,6 +209,7 @@ where
         probed: kernel.semaphore(0)?,
         release: AtomicU32::new(0),
         tick: AtomicU32::new(0),
+        job: AtomicU32::new(0),
         done: trial.semaphore(0)?,
     })?;
     let times = arena.lend(phases, |_| Ok(Phase { origin: 0, offsets: [0; MOST_TASKS] }))?;
@@ -216,17 +223,24 @@ where
     }
     T::spawn(kernel, Priority::Urgent(actors.len() as u8 + 1), prober(bench))?;
     trial.wait(bench.done, 1).await;
+    // The director is less urgent than all tasks of the set.
+    for actor in actors {
+        for _ in 0..PROBES {
+            bench.probe(actor, &bench.job);
+        }
+    }
 
     let probes = bench.given.load(Relaxed);
     let mut random = Random::new(trial.request.number("seed"));
     for (number, phase) in times.iter_mut().enumerate() {
-        if number > 0 {
-            let draw = |actor: &Actor<T>| random.below(actor.period);
-            phase
-                .offsets
-                .iter_mut()
-                .zip(actors.iter().map(draw))
-                .for_each(|(offset, drawn)| *offset = drawn);
+        for (place, actor) in actors.iter().enumerate() {
+            let handlers = |count: usize| bench.release.load(Relaxed).saturating_mul(count as u32);
+            phase.offsets[place] = match number {
+                0 => 0,
+                1 => handlers(place),
+                2 => handlers(actors.len() - 1 - place),
+                _ => random.below(actor.period),
+            };
         }
         for (actor, offset) in actors.iter().zip(phase.offsets) {
             actor.due.store(offset, Relaxed);
@@ -294,18 +308,34 @@ where
         }
     }
 
+    /// Spins until the handler has released one task alone. Keeps the longest interruption in `cost`.
+    fn probe(&self, actor: &Actor<T>, cost: &AtomicU32) {
+        let given = self.given.load(Relaxed);
+        // The others wait for releases too, so the handler looks at all, and sets the timer.
+        for other in self.actors {
+            other.due.store(FAR, Relaxed);
+            other.left.store(1, Relaxed);
+        }
+        actor.due.store(0, Relaxed);
+        self.begin(self.kernel.hertz() / LEAD / 16);
+        let longest = longest_gap(self.kernel, || self.given.load(Relaxed) == given);
+        cost.store(cost.load(Relaxed).max(longest), Relaxed);
+    }
+
     fn report(&self, trial: &mut Trial<'_, T::Kernel>, times: &[Phase], probes: u32) {
         let jobs = self.ends.len() as f64;
         let given = f64::from(self.given.load(Relaxed) - probes);
         trial.evidence("releases", given, jobs, jobs);
-        let all = (PROBES * self.actors.len()) as f64;
-        trial.evidence("probes of the handler", probes.into(), all, all);
+        let all = (2 * PROBES * self.actors.len()) as f64;
+        trial.evidence("probes of releases", probes.into(), all, all);
         let (unit, tick) = match trial.kernel.domain() {
             Domain::Wall => ("ns", 1e9 / trial.kernel.hertz() as f64),
             Domain::Instructions => ("instructions", 1.0),
             Domain::Cycles => ("cycles", 1.0),
         };
-        for (name, cost) in [("release", &self.release), ("tick", &self.tick)] {
+        for (name, cost) in
+            [("release", &self.release), ("tick", &self.tick), ("job", &self.job)]
+        {
             trial.figure(name, unit, f64::from(cost.load(Relaxed)) * tick);
         }
         trial.figure("tick period", "us", self.kernel.tick_us() as f64);
@@ -335,6 +365,9 @@ where
     for _ in 0..PROBES {
         T::take(kernel, &actor.released).await;
         kernel.give(&bench.probed);
+    }
+    for _ in 0..PROBES {
+        T::take(kernel, &actor.released).await;
     }
     for phase in 0..bench.phases {
         for job in 0..actor.jobs {
@@ -380,16 +413,7 @@ where
     }
     for actor in bench.actors {
         for _ in 0..PROBES {
-            let given = bench.given.load(Relaxed);
-            // The others wait for releases too, so the handler looks at all, and sets the timer.
-            for other in bench.actors {
-                other.due.store(FAR, Relaxed);
-                other.left.store(1, Relaxed);
-            }
-            actor.due.store(0, Relaxed);
-            bench.begin(kernel.hertz() / LEAD / 16);
-            let cost = longest_gap(kernel, || bench.given.load(Relaxed) == given);
-            bench.release.store(bench.release.load(Relaxed).max(cost), Relaxed);
+            bench.probe(actor, &bench.release);
             T::take(kernel, &bench.probed).await;
         }
     }

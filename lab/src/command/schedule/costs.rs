@@ -149,7 +149,13 @@ impl Plain {
         let ticks = |name: &str| (figure(name) / self.scale.rate * times).ceil() as u64;
         let period = self.scale.ticks(1000.0 * figure("tick period")) as u64;
         let tick = if period > 0 { ticks("tick") } else { 0 };
-        Costs { release: ticks("release"), tick, tick_period: period, ..costs }
+        Costs {
+            release: ticks("release"),
+            job: Some(ticks("job")),
+            tick,
+            tick_period: period,
+            ..costs
+        }
     }
 
     /// The ticks of the analysis, in words.

@@ -34,7 +34,7 @@ const TARGETS: [&str; 2] = ["tandem@cortex-m4", "freertos@cortex-m4"];
 
 /// The jobs of a run, and the phases that they are spread over.
 const JOBS: f64 = 6000.0;
-const PHASES: (usize, usize) = (2, 16);
+const PHASES: (usize, usize) = (3, 16);
 
 /// Analyses and runs the set on each target; returns the exit status.
 ///

@@ -1,29 +1,34 @@
-//! Response-time analysis of fixed priorities with pre-emption: the least fixed point of
+//! Response-time analysis of fixed priorities with pre-emption: for the job q = 0, 1, … of a busy
+//! period, the least fixed point of
 //!
 //! ```text
-//! w = B + C + Σ ⌈(w + J) / T⌉ (C' + switches)  +  Σ ⌈(w + J) / T⌉ release  +  ⌈w / tick⌉ tick
-//!             more urgent tasks                  all other tasks
-//! R = J + w
+//! w(q) = B + (q + 1) (C' + release + wake) + q switch
+//!        + Σ ⌈(w + J) / T⌉ (C' + job) + Σ ⌈(w + J) / T⌉ release + ⌈w / tick⌉ tick
+//!          more urgent tasks            less urgent tasks
+//! R = J + max (w(q) - q T)
 //! ```
 //!
-//! after Joseph and Pandya (1986) and Audsley, Burns, Richardson, Tindell and Wellings (1993), who
-//! added blocking and release jitter; the costs of a kernel as Burns and Wellings' book on
-//! real-time systems has them: two switches a job, the handlers of releases and the tick as the
-//! most urgent work. Blocking is of priority inheritance (Sha, Rajkumar and Lehoczky 1990): each
-//! less urgent task, and each lock, blocks once at most.
+//! after Joseph and Pandya (1986), Lehoczky (1990), and Audsley, Burns, Richardson, Tindell and
+//! Wellings (1993), who added blocking and release jitter; the costs of a kernel as Burns and
+//! Wellings' book on real-time systems has them: two switches a job, the handlers of releases and
+//! the tick as the most urgent work. A second job belongs to the busy period if the first one's
+//! switch ends after its release. Blocking is of priority inheritance (Sha, Rajkumar and Lehoczky
+//! 1990): each less urgent task, and each lock, blocks once at most.
 
 use super::{Costs, Task};
 
 /// A response time is sought up to this many of the longest period or deadline.
 const FAR: u64 = 1000;
 
+/// The most jobs of a busy period that are looked at.
+const MOST_JOBS: u128 = 1000;
+
 /// The bound of a task's response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     /// Every job is done within this many ticks after its arrival.
     Within(u64),
-    /// A job may take this long. That is more than its deadline; where it is more than its period,
-    /// a later job may take even longer.
+    /// A job may take this long, which is more than its deadline. A later one may take even longer.
     Misses(u64),
     /// No bound: the more urgent tasks and the kernel may take all of the processor.
     Never,
@@ -56,34 +61,57 @@ pub fn all_meet(tasks: &[Task], costs: &Costs) -> bool {
 
 fn response(tasks: &[Task], costs: &Costs, place: usize) -> Response {
     let task = &tasks[place];
-    let own = blocking(tasks, costs, place)
-        + u128::from(costs.release)
-        + u128::from(costs.wake)
-        + demand(tasks, costs, place);
+    let demand = demand(tasks, costs, place);
+    let [period, jitter, switch] = [task.period, task.jitter, costs.switch].map(u128::from);
+    let each = u128::from(costs.release) + u128::from(costs.wake) + demand;
+    let (mut own, mut longest) = (blocking(tasks, costs, place) + each, 0);
+    let mut window = own;
+    for job in 0..MOST_JOBS {
+        let Some(end) = fixed_point(tasks, costs, place, own, window) else { break };
+        longest = longest.max(end + jitter - job * period);
+        // Below the farthest end, which fits.
+        let ticks = longest as u64;
+        if ticks > task.deadline {
+            return Response::Misses(ticks);
+        }
+        if end + switch + jitter <= (job + 1) * period {
+            return Response::Within(ticks);
+        }
+        (own, window) = (own + each + switch, end + each + switch);
+    }
+    Response::Never
+}
+
+/// The least fixed point from `window` on, if it is not too far; `own` is the work that no length
+/// of the window changes.
+fn fixed_point(
+    tasks: &[Task],
+    costs: &Costs,
+    place: usize,
+    own: u128,
+    mut window: u128,
+) -> Option<u128> {
     let longest = tasks.iter().map(|task| task.period.max(task.deadline)).max().unwrap_or(0);
     let far = u128::from(FAR) * u128::from(longest);
-    let mut window = own;
     loop {
         let mut next = own;
-        for (other, before) in tasks.iter().enumerate().filter(|(other, _)| *other != place) {
-            let jobs = (window + u128::from(before.jitter)).div_ceil(u128::from(before.period));
-            next += jobs * u128::from(costs.release);
-            if other < place {
-                let switches = u128::from(costs.wake) + u128::from(costs.switch);
-                next += jobs * (demand(tasks, costs, other) + switches);
-            }
+        for (other, task) in tasks.iter().enumerate().filter(|(other, _)| *other != place) {
+            let jobs = (window + u128::from(task.jitter)).div_ceil(u128::from(task.period));
+            next += jobs
+                * if other < place {
+                    demand(tasks, costs, other) + costs.of_job()
+                } else {
+                    costs.release.into()
+                };
         }
         if costs.tick_period > 0 {
             next += window.div_ceil(u128::from(costs.tick_period)) * u128::from(costs.tick);
         }
         if next > far {
-            return Response::Never;
+            return None;
         }
         if next == window {
-            // Below `far`, which fits.
-            let ticks = (window + u128::from(task.jitter)) as u64;
-            let is_met = ticks <= task.deadline;
-            return if is_met { Response::Within(ticks) } else { Response::Misses(ticks) };
+            return Some(window);
         }
         window = next;
     }

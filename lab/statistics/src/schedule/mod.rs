@@ -40,6 +40,9 @@ pub struct Costs {
     pub switch: u64,
     /// The handler of a release, which interrupts whoever runs.
     pub release: u64,
+    /// All that a job without work takes from less urgent work: its release, its wake-up and its
+    /// switch. `None` if it was not measured: the sum of the three.
+    pub job: Option<u64>,
     /// The handler of the kernel's tick; 0 without one.
     pub tick: u64,
     /// The period of the tick; 0 without one.
@@ -48,6 +51,14 @@ pub struct Costs {
     pub masked: u64,
     /// To take a lock that is free.
     pub lock: u64,
+}
+
+impl Costs {
+    /// The kernel's time for a job that less urgent work waits for, its release included.
+    fn of_job(&self) -> u128 {
+        let parts = [self.release, self.wake, self.switch].map(u128::from).into_iter().sum();
+        self.job.map_or(parts, |job| parts.min(job.into()))
+    }
 }
 
 /// The share of the processor that the tasks use, without the kernel: 1 is all of it.
