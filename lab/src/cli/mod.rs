@@ -505,6 +505,9 @@ pub struct Schedule {
     /// Write the answer to a file instead.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write the answer as JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
     /// Print no progress and no notes.
     #[arg(short, long)]
     pub quiet: bool,

@@ -327,15 +327,13 @@ where
         let given = f64::from(self.given.load(Relaxed) - probes);
         trial.evidence("releases", given, jobs, jobs);
         let all = (2 * PROBES * self.actors.len()) as f64;
-        trial.evidence("probes of releases", probes.into(), all, all);
+        trial.evidence("probes of the handler", probes.into(), all, all);
         let (unit, tick) = match trial.kernel.domain() {
             Domain::Wall => ("ns", 1e9 / trial.kernel.hertz() as f64),
             Domain::Instructions => ("instructions", 1.0),
             Domain::Cycles => ("cycles", 1.0),
         };
-        for (name, cost) in
-            [("release", &self.release), ("tick", &self.tick), ("job", &self.job)]
-        {
+        for (name, cost) in [("release", &self.release), ("tick", &self.tick), ("job", &self.job)] {
             trial.figure(name, unit, f64::from(cost.load(Relaxed)) * tick);
         }
         trial.figure("tick period", "us", self.kernel.tick_us() as f64);
@@ -366,24 +364,42 @@ where
         T::take(kernel, &actor.released).await;
         kernel.give(&bench.probed);
     }
+    // A job without work: the first real job overwrites its mark.
     for _ in 0..PROBES {
         T::take(kernel, &actor.released).await;
+        work(bench, [0; 3], None, actor.first, pin).await;
     }
     for phase in 0..bench.phases {
         for job in 0..actor.jobs {
             T::take(kernel, &actor.released).await;
-            mark::drive(kernel, pin, true);
-            spend(actor.steps[0]);
-            if let Some(mutex) = actor.mutex {
-                T::lock(kernel, mutex).await;
-                spend(actor.steps[1]);
-                T::unlock(kernel, mutex);
-            }
-            spend(actor.steps[2]);
-            bench.ends.end(kernel, actor.first + phase * actor.jobs + job, pin);
+            let mark = actor.first + phase * actor.jobs + job;
+            work(bench, actor.steps, actor.mutex, mark, pin).await;
         }
         kernel.give(bench.done);
     }
+}
+
+/// A job from its release on: its steps, the second with the lock, and its mark.
+#[inline(always)]
+async fn work<T>(
+    bench: &'static Bench<T>,
+    steps: [u32; 3],
+    mutex: Option<&'static T::Mutex>,
+    mark: usize,
+    pin: Option<u8>,
+) where
+    T: Mutexes,
+{
+    let kernel = bench.kernel;
+    mark::drive(kernel, pin, true);
+    spend(steps[0]);
+    if let Some(mutex) = mutex {
+        T::lock(kernel, mutex).await;
+        spend(steps[1]);
+        T::unlock(kernel, mutex);
+    }
+    spend(steps[2]);
+    bench.ends.end(kernel, mark, pin);
 }
 
 /// A task more urgent than all others: looks at what interrupts it while it spins, the kernel's

@@ -145,13 +145,15 @@ impl Plain {
     }
 
     fn handlers(&self, ran: &CaseResult, times: f64, costs: Costs) -> Costs {
-        let figure = |name: &str| ran.figure(name).map_or(0.0, |figure| figure.max);
-        let ticks = |name: &str| (figure(name) / self.scale.rate * times).ceil() as u64;
+        let measured = |name: &str| ran.figure(name).map(|figure| figure.max);
+        let figure = |name: &str| measured(name).unwrap_or(0.0);
+        let in_ticks = |length: f64| (length / self.scale.rate * times).ceil() as u64;
+        let ticks = |name: &str| in_ticks(figure(name));
         let period = self.scale.ticks(1000.0 * figure("tick period")) as u64;
         let tick = if period > 0 { ticks("tick") } else { 0 };
         Costs {
             release: ticks("release"),
-            job: Some(ticks("job")),
+            job: measured("job").map(in_ticks),
             tick,
             tick_period: period,
             ..costs

@@ -71,7 +71,11 @@ pub fn execute(arguments: &cli::Schedule) -> Result<u8> {
     }
     measured.store()?;
     let file = arguments.output.as_deref();
-    report::emit(&report::schedule::render(&schedules, &Screen::for_output(file, None)), file)?;
+    let text = match arguments.json {
+        true => format!("{:#}\n", report::schedule::json(&schedules)),
+        false => report::schedule::render(&schedules, &Screen::for_output(file, None)),
+    };
+    report::emit(&text, file)?;
     Ok(schedules.iter().map(Schedule::status).max().map_or(0, Status::exit_code))
 }
 

@@ -18,8 +18,16 @@ fn within(tasks: &[Task], costs: &Costs) -> Vec<Option<u64>> {
     responses(tasks, costs).into_iter().map(Response::ticks).collect()
 }
 
-const FREE: Costs =
-    Costs { wake: 0, switch: 0, release: 0, tick: 0, tick_period: 0, masked: 0, lock: 0, job: None };
+const FREE: Costs = Costs {
+    wake: 0,
+    switch: 0,
+    release: 0,
+    tick: 0,
+    tick_period: 0,
+    masked: 0,
+    lock: 0,
+    job: None,
+};
 
 /// By hand: 3; 3 + 3 = 6 within the second release at 7; 5 + 2·3 + … = 20 with three and two
 /// releases.

@@ -1,6 +1,10 @@
 //! The answer about a set of tasks on kernels: response times by analysis, and as they were
 //! observed when the same set ran. The module analyses nothing.
 
+mod json;
+
+pub use json::json;
+
 use chronoscope_run::Status;
 use chronoscope_statistics::schedule::{
     Costs, Task,
@@ -249,12 +253,13 @@ impl Schedule {
 
     /// The costs of the kernel that the analysis has.
     fn costs(&self) -> String {
-        let Costs { wake, switch, release, tick, masked, lock, .. } = self.costs;
+        let Costs { wake, switch, release, job, tick, masked, lock, .. } = self.costs;
         let uses_locks = self.rows.iter().any(|row| row.task.lock.is_some());
         let parts: Vec<String> = [
             ("wake", wake),
             ("switch", switch),
             ("release", release),
+            ("all of a job", job.unwrap_or(0)),
             ("tick", tick),
             ("interrupts off", masked),
             ("lock", if uses_locks { lock } else { 0 }),
@@ -292,7 +297,7 @@ mod tests {
 
     use super::*;
 
-    fn schedule(work: [u64; 2], observed: [f64; 2]) -> Schedule {
+    pub(super) fn schedule(work: [u64; 2], observed: [f64; 2]) -> Schedule {
         let task = |period, work| Task { period, deadline: period, work, ..Task::default() };
         let tasks = [task(1000, work[0]), task(2000, work[1])];
         let costs = Costs { wake: 10, switch: 5, ..Costs::default() };
