@@ -13,18 +13,28 @@ use super::{Interval, MOST, Measured, Recording};
 /// The most intervals of all series together.
 const MOST_INTERVALS: usize = 8_000_000;
 
-/// The most tasks, processors, and handlers within each other.
+/// The most tasks, and the most handlers.
 const MOST_NAMES: usize = 65_536;
+
+/// The most processors, as many as Linux takes.
+const MOST_PROCESSORS: usize = 8192;
+
+/// The tool whose recordings have no head.
+const PERF: &str = "perf";
 
 /// Returns whether the text begins as one of these outputs does: with a head, or with an event.
 pub fn is_its(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    if text.starts_with("# tracer: ") || text.starts_with("cpus=") {
+    if is_of_ftrace(&text) {
         return true;
     }
     // The remarks of `perf script --header`.
     let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     lines.next().is_some_and(|line| Event::parse(line).is_some())
+}
+
+fn is_of_ftrace(text: &str) -> bool {
+    text.starts_with("# tracer: ") || text.starts_with("cpus=")
 }
 
 /// Reads such a text.
@@ -33,15 +43,14 @@ pub fn is_its(head: &[u8]) -> bool {
 /// It has no event, times run backward on a processor, or an event has another form.
 pub fn read(bytes: &[u8]) -> Result<Recording> {
     let text = String::from_utf8_lossy(bytes);
-    let tool =
-        if text.starts_with("# tracer: ") || text.starts_with("cpus=") { "ftrace" } else { "perf" };
+    let tool = if is_of_ftrace(&text) { "ftrace" } else { PERF };
     ensure!(text.ends_with('\n'), "its last line has no end: it is cut off");
     let mut trace = Trace::default();
     for (place, line) in text.lines().enumerate() {
         trace.line(line).with_context(|| format!("line {}", place + 1))?;
     }
     let mut recording = Recording::new(tool);
-    recording.add(trace.measured()?)?;
+    recording.add(trace.measured(tool)?)?;
     Ok(recording)
 }
 
@@ -139,6 +148,19 @@ impl<'a> Event<'a> {
     }
 }
 
+/// The number of events that a line reports as lost, as `CPU:1 [12 EVENTS DROPPED]`, `CPU:1 [LOST 12
+/// EVENTS]` or `task 7 [001] 12.345678: PERF_RECORD_LOST lost 12`; 1 if it has no number. `None` for
+/// other lines.
+fn lost(line: &str) -> Option<u64> {
+    let of_perf = line.split_once("PERF_RECORD_LOST").map(|(_, count)| count);
+    let is_of_ftrace =
+        line.contains("EVENTS") && (line.contains("DROPPED") || line.contains("LOST"));
+    let of_ftrace = || line.split_once('[').map_or(line, |(_, count)| count);
+    let count = of_perf.or_else(|| is_of_ftrace.then(of_ftrace))?;
+    let mut words = count.split(['[', ']', ' ']);
+    Some(words.find_map(|word| word.parse().ok()).unwrap_or(1))
+}
+
 /// The ns of a time in seconds, as `12.345678`.
 fn nanoseconds(text: &str) -> Option<u64> {
     let (seconds, part) = text.split_once('.')?;
@@ -192,8 +214,8 @@ impl Trace {
         self.last = self.last.max(now);
         let is_known = self.processors.contains_key(&event.processor);
         ensure!(
-            is_known || self.processors.len() < MOST_NAMES,
-            "more than {MOST_NAMES} processors"
+            is_known || self.processors.len() < MOST_PROCESSORS,
+            "more than {MOST_PROCESSORS} processors"
         );
         let processor = self.processors.entry(event.processor).or_default();
         ensure!(
@@ -251,10 +273,7 @@ impl Trace {
 
     /// A line without an event: a report of lost events counts, and others mean nothing here.
     fn other(&mut self, line: &str) -> Result<()> {
-        let words = || line.split(['[', ']', ' ']).filter(|word| !word.is_empty());
-        let is_lost = line.contains("EVENTS DROPPED") || line.contains("LOST");
-        if is_lost && line.contains("EVENTS") {
-            let count = words().skip(1).find_map(|word| word.parse::<u64>().ok()).unwrap_or(1);
+        if let Some(count) = lost(line) {
             self.lost = self.lost.saturating_add(count.max(1));
             self.woken.clear();
             for processor in self.processors.values_mut() {
@@ -286,7 +305,7 @@ impl Trace {
     }
 
     /// The case of the recording.
-    fn measured(self) -> Result<Measured> {
+    fn measured(self, tool: &str) -> Result<Measured> {
         ensure!(self.events > 0, "it has no event: record sched_switch, sched_waking and irq");
         ensure!(
             self.intervals > 0,
@@ -302,6 +321,11 @@ impl Trace {
         measured
             .log
             .push("recording takes time in each interval: the file gives no control".to_owned());
+        if tool == PERF && self.lost == 0 {
+            let known = "lost events are in the file only if perf script wrote it with \
+                         --show-lost-events";
+            measured.log.push(known.to_owned());
+        }
         if self.others > 0 {
             let others = self.others;
             measured.log.push(format!("events of other sorts, in no series: {others}"));

@@ -457,6 +457,19 @@ fn trace_cmd_s_events_are_read_and_lost_ones_end_what_is_open() {
     assert_eq!(case.verdict.status, Status::Inconclusive);
 }
 
+/// The line is of perf 6.1: `perf script --show-lost-events`.
+#[test]
+fn events_that_perf_has_lost_are_counted_and_end_what_is_open() {
+    let lost = "           rustc  7478 [000]   100.000120: PERF_RECORD_LOST lost 213\n";
+    let (first, rest) = PERF.split_at(PERF.find('\n').unwrap() + 1);
+    let case = text_file(&format!("{first}{lost}{rest}")).cases.remove(0);
+    assert_eq!(evidence(&case)[1], ("events that were lost", 213.0, false));
+    let waits = |case: &CaseResult| case.series[0].summary.count;
+    assert_eq!(waits(&case), waits(&text_file(PERF).cases[0]) - 1);
+    let remark = |case: &CaseResult| case.log.iter().any(|line| line.contains("--show-lost"));
+    assert!(remark(&text_file(PERF).cases[0]) && !remark(&case));
+}
+
 #[test]
 fn damaged_events_are_named_by_their_lines() {
     for (from, to, message) in [
