@@ -185,12 +185,15 @@ static void chrono_send_head_(uint32_t now, void (*put)(uint8_t)) {
 
 /* Sends the records so far, at most as many as the ring has. Not from two places at once. */
 void chrono_drain(void (*put)(uint8_t)) {
-    uint32_t now, passed, turn;
+    uint32_t now, from, to, passed, turn;
     if (chrono_stream_.hertz == 0)
         return;
     now = chrono_now_();
-    passed = chrono_stream_.is_down ? chrono_stream_.stamped - now : now - chrono_stream_.stamped;
-    if (chrono_stream_.since > 63 || (passed & chrono_stream_.top) > chrono_stream_.top / 8)
+    from = chrono_stream_.is_down ? now : chrono_stream_.stamped;
+    to = chrono_stream_.is_down ? chrono_stream_.stamped : now;
+    /* The period of a counter of 32 bits is 0. */
+    passed = to - from + (to < from ? chrono_stream_.top + 1 : 0);
+    if (chrono_stream_.since > 63 || passed > chrono_stream_.top / 8)
         chrono_send_head_(now, put);
     for (turn = 0; turn < CHRONO_MARK_SLOTS; turn++) {
         const uint32_t head = chrono_ring.head, position = chrono_stream_.tail;

@@ -213,12 +213,11 @@ fn now() -> u32 {
 impl Stream {
     fn drain(&mut self, put: &mut dyn FnMut(u8)) {
         let now = now();
-        let passed = if self.is_down {
-            self.stamped.wrapping_sub(now)
-        } else {
-            now.wrapping_sub(self.stamped)
-        };
-        if self.since >= HEADS || passed & self.top > self.top / 8 {
+        let (from, to) = if self.is_down { (now, self.stamped) } else { (self.stamped, now) };
+        // The period of a counter of 32 bits is 0.
+        let period = if to < from { self.top.wrapping_add(1) } else { 0 };
+        let passed = to.wrapping_sub(from).wrapping_add(period);
+        if self.since >= HEADS || passed > self.top / 8 {
             (self.since, self.stamped) = (0, now);
             let form = 1 | u32::from(self.is_down) << 8;
             send(b'H', &[form, self.hertz, self.top, self.tail, now], put);

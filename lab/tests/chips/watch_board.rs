@@ -102,6 +102,56 @@ fn a_risc_v_board_sends_what_the_observer_counts() {
     agree(&folder, "virt", &image, &["turns"]);
 }
 
+/// A clock that counts down, whose period is no power of two: within `work` it begins anew six times,
+/// and nothing but the stream's heads says so.
+const OTHER_PERIOD: &str = "
+    #define CHRONO_MARK_IMPLEMENTATION
+    #include <chronoscope_mark.h>
+    #define REGISTER(address) (*(volatile uint32_t *)(address))
+    static void put(uint8_t byte) { REGISTER(0x40011004) = byte; }
+    static void __attribute__((noinline)) turns(void) {
+        for (volatile uint32_t turn = 0; turn < 20000; turn++) {}
+    }
+    void start(void) {
+        register uint32_t call __asm__(\"r0\"), reason __asm__(\"r1\");
+        REGISTER(0x4001100C) = 1u << 13 | 1u << 3;
+        REGISTER(0xE000E014) = 65536;
+        REGISTER(0xE000E018) = 0;
+        REGISTER(0xE000E010) = 5;
+        chrono_start_counter(&REGISTER(0xE000E018), 168000000, 65536, 1);
+        CHRONO_BEGIN(once);
+        turns();
+        CHRONO_END(once);
+        chrono_drain(put);
+        CHRONO_BEGIN(work);
+        for (uint32_t drain = 0; drain < 20; drain++) {
+            turns();
+            chrono_drain(put);
+        }
+        CHRONO_END(work);
+        chrono_drain(put);
+        call = 0x18, reason = 0x20026;
+        __asm__ volatile(\"bkpt 0xab\" : : \"r\"(call), \"r\"(reason) : \"memory\");
+        for (;;) {}
+    }
+    extern uint32_t stack_top[];
+    static void (*const vectors[2])(void) __attribute__((section(\".vectors\"), used)) = {
+        (void (*)(void))stack_top, start,
+    };
+";
+
+#[test]
+fn a_clock_of_any_period_loses_no_time_between_two_marks() {
+    let folder = Folder::new("board-period");
+    let source = folder.file("period.c", OTHER_PERIOD);
+    let script = format!("{}/examples/firmware/link.ld", marks());
+    let image = compiled(&folder, CORTEX_M4, &source, &script, &[BOARD, "-ffreestanding"]);
+    let stream = sent(&folder, "netduinoplus2", &image);
+    let [once, work] =
+        ["once", "work"].map(|name| lengths(&["watch", &image, "--stream", &stream], name)[0]);
+    assert!((20 * once..21 * once).contains(&work), "{once} {work}");
+}
+
 /// Marks one behind the other, whose distance is the length of one.
 const IN_A_ROW: &str = "
     #define CHRONO_MARK_IMPLEMENTATION
@@ -244,7 +294,7 @@ fn lost_marks_and_garbage_are_counted_and_nothing_is_invented() {
     assert_eq!(lengths(&["watch", &image, "--stream", &late], "control"), own);
     watch(&image, &late, &["--full"]).exits(0).shows("8 bytes of the stream are of no mark");
     let cut = folder.file("cut", &whole[..end]);
-    watch(&image, &cut, &["--full"]).exits(0);
+    watch(&image, &cut, &["--full"]).exits(0).shows("bytes of the stream are of no mark");
     let broken = [&whole[..middle], b"\xff", &whole[middle..]].concat();
     let broken = folder.file("broken", broken);
     watch(&image, &broken, &["--full"]).exits(4).shows("inconclusive: lost marks: 1, not 0");

@@ -94,7 +94,6 @@ impl Intake {
                 outcome = self.take(frame);
             }
         });
-        self.counts.garbage = frames.garbage;
         self.frames = frames;
         outcome
     }
@@ -202,9 +201,9 @@ impl Intake {
         }
     }
 
-    /// The numbers so far.
+    /// The numbers so far. The bytes behind the last frame count as garbage: the stream is cut there.
     pub fn counts(&self) -> Counts {
-        self.counts
+        Counts { garbage: self.frames.garbage + self.frames.rest(), ..self.counts }
     }
 
     /// The board's clock; `None` before the first head.
@@ -309,6 +308,13 @@ mod tests {
         ];
         let (lengths, counts) = read(&stream);
         assert_eq!((lengths, counts.restarts, counts.unknown), (vec![7], 1, 1));
+    }
+
+    #[test]
+    fn the_bytes_of_a_cut_frame_are_counted() {
+        let last = record(1, 32, 20);
+        let stream = [head(0, 0), record(0, 16, 10), last[..7].to_vec()];
+        assert_eq!(read(&stream), (vec![], Counts { records: 1, garbage: 7, ..Counts::default() }));
     }
 
     #[test]

@@ -72,6 +72,11 @@ impl Frames {
         }
     }
 
+    /// The number of bytes behind the last zero.
+    pub fn rest(&self) -> u64 {
+        self.since_zero.len() as u64
+    }
+
     /// Ends a frame. Garbage has no zero at its end: the frame is the last bytes.
     fn close(&mut self, each: &mut dyn FnMut(Frame)) {
         let all = self.since_zero.len();
