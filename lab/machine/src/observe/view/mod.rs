@@ -7,7 +7,7 @@ mod rings;
 mod tasks;
 mod types;
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
@@ -24,6 +24,9 @@ include!(concat!(env!("OUT_DIR"), "/views.rs"));
 
 /// The longest file of a view, in bytes.
 const LONGEST: u64 = 1 << 20;
+
+/// The most tables of one sort. Each costs time whenever a task runs.
+const MOST_TABLES: usize = 64;
 
 /// The longest name of a task that is read, in bytes.
 const LONGEST_NAME: u64 = 64;
@@ -226,6 +229,21 @@ impl View {
         if self.sequences.iter().any(|sequence| sequence.name.is_empty()) {
             bail!("a [[sequence]] has a name, or one for each turn");
         }
+        let mut names = BTreeSet::new();
+        let all = self.sequences.iter().flat_map(|sequence| &sequence.name);
+        if let Some(twice) = all.into_iter().find(|name| !names.insert(printable(name))) {
+            bail!("two intervals are called `{}`: give each a name of its own", printable(twice));
+        }
+        let checks = self.task.as_ref().map_or(0, |task| task.checks.len());
+        for (what, count) in [
+            ("[[sequence]]", self.sequences.len()),
+            ("[[object]]", self.objects.len()),
+            ("[[task.check]]", checks),
+        ] {
+            if count > MOST_TABLES {
+                bail!("it has {count} tables {what}, and at most {MOST_TABLES} are watched");
+            }
+        }
         Ok(())
     }
 }
@@ -268,5 +286,10 @@ mod tests {
         assert!(check(name).contains("`bytes`"));
         let sequence = "[[sequence]]\nname = []\nfrom = \"a\"\nto = \"b\"";
         assert!(check(sequence).contains("has a name"));
+        let sequence = "[[sequence]]\nname = \"a\"\nfrom = \"a\"\nto = \"b\"\n";
+        assert!(check(&sequence.repeat(2)).contains("two intervals are called `a`"));
+        let many: String =
+            (0..65).map(|n| sequence.replacen("\"a\"", &format!("\"{n}\""), 1)).collect();
+        assert!(check(&many).contains("65 tables [[sequence]], and at most 64"));
     }
 }

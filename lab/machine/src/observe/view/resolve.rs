@@ -100,7 +100,21 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The offset of a member, a multiple of a word, as the observer reads words.
     fn offset(&self, kind: Option<&str>, position: &Position) -> Result<u64> {
+        let (offset, word) = (self.member(kind, position)?, self.image.pointer());
+        if !offset.is_multiple_of(word) {
+            let name = position.member.first().map_or("a member", String::as_str);
+            bail!(
+                "`{}` is {offset} bytes from its structure's start, and only words of {word} bytes are \
+                 read: name the member that begins its word",
+                printable(name)
+            );
+        }
+        Ok(offset)
+    }
+
+    fn member(&self, kind: Option<&str>, position: &Position) -> Result<u64> {
         let Some(kind) = kind.filter(|_| !position.member.is_empty()) else {
             return Ok(position.offset);
         };

@@ -64,16 +64,22 @@ impl Rings {
 impl RingPlaces {
     /// The addresses of the kernel's words that the states depend on.
     pub(super) fn words(&self) -> impl Iterator<Item = u64> {
-        (self.heads..).step_by(4).take(LEVELS as usize).chain([self.bitmap])
+        (0..LEVELS).map(|level| self.head(level)).chain([self.bitmap])
+    }
+
+    /// The address of the head of a level's ring.
+    fn head(&self, level: u64) -> u64 {
+        self.heads.wrapping_add(4 * level)
     }
 
     fn is_ready(&self, task: u64, words: &BTreeMap<u64, u64>) -> bool {
         let word = |address: u64| words.get(&address).copied().unwrap_or_default();
-        let (level, bit) = (word(task + self.level), word(task + self.bit));
+        let field = |offset: u64| word(task.wrapping_add(offset));
+        let (level, bit) = (field(self.level), field(self.bit));
         if level >= LEVELS || bit & word(self.bitmap) == 0 {
             return false;
         }
-        word(task + self.next) != task || word(self.heads + 4 * level) == task
+        field(self.next) != task || word(self.head(level)) == task
     }
 }
 

@@ -314,7 +314,8 @@ impl<'a> Reader<'a> {
         }
         let Some((&record, _)) = self.tasks.tasks.range(..=address).next_back() else { return };
         let fields = &self.view.record;
-        let is_field = |place: Option<u64>| place.is_some_and(|at| record + at == address);
+        let is_field =
+            |place: Option<u64>| place.is_some_and(|at| record.wrapping_add(at) == address);
         let at = |field: &Option<(u64, Range<u64>)>| {
             field.as_ref().is_some_and(|(at, _)| is_field(Some(*at)))
         };
@@ -383,7 +384,10 @@ impl<'a> Reader<'a> {
     /// The object of the wait of a task that leaves the ready tasks.
     fn waited(&self, record: u64) -> Waited {
         let list = self.view.record.wait.as_ref();
-        let list = list.and_then(|(at, _)| self.words.get(&(record + at))).copied().unwrap_or(0);
+        let list = list
+            .and_then(|(at, _)| self.words.get(&record.wrapping_add(*at)))
+            .copied()
+            .unwrap_or(0);
         if list == 0 {
             return Waited::Unknown;
         }
@@ -453,7 +457,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// There are no letters.
     fn name(&self, place: &NamePlace, record: u64) -> Result<String> {
-        let word = |at: u64| self.words.get(&(record + at)).copied().unwrap_or_default();
+        let word = |at: u64| self.words.get(&record.wrapping_add(at)).copied().unwrap_or_default();
         let text = match *place {
             NamePlace::Elsewhere(at, length) => match (word(at), word(length)) {
                 // A task need not have a name.
@@ -462,7 +466,7 @@ impl<'a> Reader<'a> {
                 _ => None,
             },
             NamePlace::Inside(at, bytes) => {
-                let bytes = self.bytes(record + at, bytes);
+                let bytes = self.bytes(record.wrapping_add(at), bytes);
                 let end = bytes.iter().position(|byte| *byte == 0);
                 end.map(|end| bytes[..end].to_vec())
             }
