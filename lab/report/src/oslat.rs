@@ -54,6 +54,11 @@ impl Core {
     }
 }
 
+/// The longest turn, by the turns and the longest gap in ns: a loop whose turns are all short has no gap.
+fn longest(turns: &[(u64, u64)], gap: Option<f64>) -> u64 {
+    turns.iter().map(|(length, _)| *length).chain(gap.map(above)).max().unwrap_or(1)
+}
+
 /// The loops of a case, by their processors.
 fn cores(case: &CaseResult) -> Vec<Core> {
     let figure = |name: &str| case.figures.iter().find(|figure| &*figure.name == name);
@@ -69,11 +74,11 @@ fn cores(case: &CaseResult) -> Vec<Core> {
         let turns = turns.map(|(ns, count)| ((ns / 1000.0).round() as u64 + 1, *count as u64));
         let longer = series.histogram.iter().map(|(ns, count)| (above(*ns), *count));
         let longer: Vec<_> = longer.filter(|(length, _)| *length >= LENGTHS).collect();
-        let longest = above(series.summary.max.unwrap_or_default());
+        let turns: Vec<_> = turns.filter(|(length, _)| *length < LENGTHS).chain(longer).collect();
         Some(Core {
             cpu: series.name.strip_prefix("cpu ").map_or(Some(only_cpu), |cpu| cpu.parse().ok())?,
-            turns: turns.filter(|(length, _)| *length < LENGTHS).chain(longer).collect(),
-            longest,
+            longest: longest(&turns, series.summary.max),
+            turns,
             watched: watched.map_or(0.0, |figure| figure.value),
         })
     };
@@ -179,6 +184,13 @@ mod tests {
         };
         assert_eq!(of(0), [100, 0, 2, 1]);
         assert_eq!(of(2), [102, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_loop_without_a_gap_has_its_longest_turn() {
+        assert_eq!(longest(&[(50, 7)], None), 50);
+        assert_eq!(longest(&[(50, 7)], Some(70_100.0)), 71);
+        assert_eq!(longest(&[], None), 1);
     }
 
     #[test]

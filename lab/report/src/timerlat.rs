@@ -82,7 +82,7 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
     let shown: &mut dyn Iterator<Item = u64> =
         if format.with_zeros { &mut (0..format.entries) } else { &mut filled.into_iter() };
     for bucket in shown {
-        row(&(bucket * format.width).to_string(), &|thread| {
+        row(&bucket.saturating_mul(format.width).to_string(), &|thread| {
             counts[thread.number as usize].get(&bucket).copied().unwrap_or_default()
         });
     }
@@ -138,7 +138,7 @@ pub fn summary(case: &CaseResult, format: &Format) -> String {
 
 /// Returns whether a thread was later than `us`, which ends the run.
 pub fn is_stopped(case: &CaseResult, us: u64) -> bool {
-    threads(case, true).iter().any(|thread| thread.greatest() > us * 1000)
+    threads(case, true).iter().any(|thread| thread.greatest() > us.saturating_mul(1000))
 }
 
 #[cfg(test)]

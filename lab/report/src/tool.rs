@@ -30,7 +30,7 @@ impl Thread {
     }
 
     pub(crate) fn mean(&self) -> f64 {
-        let sum: f64 = self.values.iter().map(|(value, count)| (value * count) as f64).sum();
+        let sum: f64 = self.values.iter().map(|(value, count)| *value as f64 * *count as f64).sum();
         sum / self.count().max(1) as f64
     }
 
