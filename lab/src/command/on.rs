@@ -221,11 +221,12 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().display().to_string()
 }
 
-/// Describes the parts that an ended run leaves; removes its folder if there are none.
+/// Describes the parts that an ended run leaves; removes its own folder if there are none.
 fn left(parts: &Parts) -> String {
     let complete = (1..=parts.of).filter(|shard| parts.path(*shard).is_file()).count();
     let folder = parts.folder.display();
-    if complete == 0 {
+    // The shards of a killed lab may go on, and write there.
+    if complete == 0 && !parts.is_begun {
         let _ = fs::remove_dir_all(&parts.folder);
         return format!("0 of {} shards are complete", parts.of);
     }

@@ -108,6 +108,8 @@ pub struct Pace {
 /// # Errors
 /// If the engine refuses the shards at first or for five minutes, is silent for five minutes, or lost
 /// a shard three times; or if `stop` becomes true. All shards are ended then, and existing parts stay.
+/// If the engine does not answer the first question about shards that another lab has begun, they go
+/// on.
 pub fn gather(
     engine: &mut dyn Engine,
     parts: &Parts,
@@ -115,8 +117,12 @@ pub fn gather(
     stop: &AtomicBool,
     show: &mut dyn FnMut(Counts),
 ) -> Result<()> {
+    // An engine that cannot say which shards are under way has ended none of them.
+    let begun = if parts.is_begun { engine.under_way()? } else { BTreeMap::new() };
+    let open = |shard: &usize| !begun.contains_key(shard) && !parts.is_there(*shard);
+    let open: Vec<usize> = (1..=parts.of).filter(open).collect();
     let mut repeated = false;
-    let outcome = wait(engine, parts, pace, stop, show, &mut repeated);
+    let outcome = wait(engine, parts, &open, pace, stop, show, &mut repeated);
     // A shard that was thought lost may go on beside its repetition.
     if repeated || outcome.is_err() {
         engine.cancel();
@@ -127,6 +133,7 @@ pub fn gather(
 fn wait(
     engine: &mut dyn Engine,
     parts: &Parts,
+    open: &[usize],
     pace: Pace,
     stop: &AtomicBool,
     show: &mut dyn FnMut(Counts),
@@ -138,11 +145,8 @@ fn wait(
     let mut heard = Instant::now();
     // The time since which the engine takes no shards.
     let mut refused: Option<Instant> = None;
-    let begun = if parts.is_begun { engine.under_way()? } else { BTreeMap::new() };
-    let open = |shard: &usize| !begun.contains_key(shard) && !parts.is_there(*shard);
-    let open: Vec<usize> = (1..=parts.of).filter(open).collect();
     if !open.is_empty() {
-        engine.submit(&open)?;
+        engine.submit(open)?;
     }
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -249,6 +253,7 @@ mod tests {
         submitted: Vec<Vec<usize>>,
         /// How many submissions are refused, after the first.
         refusals: usize,
+        is_silent: bool,
         is_cancelled: bool,
     }
 
@@ -264,6 +269,9 @@ mod tests {
         }
 
         fn under_way(&mut self) -> Result<BTreeMap<usize, State>> {
+            if self.is_silent {
+                bail!("the engine does not answer");
+            }
             self.under_way.values_mut().for_each(|looks| *looks += 1);
             let ended: BTreeSet<usize> = self
                 .under_way
@@ -309,6 +317,7 @@ mod tests {
             under_way: begun.iter().map(|[_, going]| (*going, 0)).collect(),
             submitted: Vec::new(),
             refusals: 2,
+            is_silent: false,
             is_cancelled: false,
         };
         let parts = Parts { folder: folder.clone(), of: 3, is_begun: begun.is_some() };
@@ -342,6 +351,26 @@ mod tests {
         let (engine, counts) = run_begun("begun", &[], false, Some([2, 1]));
         assert_eq!(engine.submitted, [vec![3]]);
         assert_eq!(counts.unwrap()[0].to_string(), "1 of 3 shards are complete, 2 run, 0 wait");
+    }
+
+    #[test]
+    fn a_killed_lab_s_jobs_go_on_if_the_engine_does_not_answer() {
+        let folder = env::temp_dir();
+        let mut engine = Scripted {
+            folder: folder.clone(),
+            losses: BTreeMap::new(),
+            under_way: BTreeMap::from([(1, 0)]),
+            submitted: Vec::new(),
+            refusals: 0,
+            is_silent: true,
+            is_cancelled: false,
+        };
+        let parts = Parts { folder, of: 3, is_begun: true };
+        let pace = Pace { look: Duration::from_millis(1), late: Duration::from_millis(3) };
+        let stop = AtomicBool::new(false);
+        let error = gather(&mut engine, &parts, pace, &stop, &mut |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), "the engine does not answer");
+        assert!(!engine.is_cancelled && engine.submitted.is_empty());
     }
 
     #[test]

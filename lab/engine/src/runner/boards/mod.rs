@@ -242,7 +242,7 @@ impl<'a> Run<'a, '_> {
             self.remark_on(index, board, why);
         }
         for index in stranded {
-            let why = format!("no board is left: {name} failed last: {why}");
+            let why = format!("no other board is left for it: {name} failed last: {why}");
             self.record_failure(self.place(index, board), &why);
         }
         self.changed.notify_all();
