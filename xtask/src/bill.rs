@@ -18,7 +18,7 @@ use crate::{
     command,
     images::sha256,
     repository::{self, root},
-    rust::Toolchain,
+    rust::{Features, Toolchain},
 };
 
 /// The version of CycloneDX's form.
@@ -50,7 +50,7 @@ pub struct Crate {
     pub manifest: &'static str,
     /// The crate's name.
     pub package: String,
-    pub features: Vec<String>,
+    pub features: Features,
     pub triple: String,
 }
 
@@ -137,8 +137,9 @@ impl Bill {
     fn components_of(&self, part: &Part) -> Result<Vec<Value>> {
         match part {
             Part::Crate(Crate { manifest, package, features, triple }) => {
-                let features = features.join(",");
-                let words = ["--package", package, "--features", &features, "--target", triple];
+                let features = features.arguments();
+                let mut words = vec!["--package", package, "--target", triple];
+                words.extend(features.iter().map(String::as_str));
                 let mut crates = self.crates(manifest, &words)?;
                 let version = self.toolchain.version().unwrap_or_default();
                 let library = if triple.contains("-linux-") { "std" } else { "core" };
@@ -278,7 +279,7 @@ mod tests {
         let part = Part::Crate(Crate {
             manifest: "Cargo.toml",
             package: "xtask".to_owned(),
-            features: Vec::new(),
+            features: Features::default(),
             triple: host(),
         });
         bill.add(&folder, "Cargo.toml", "application", &[part]).unwrap();

@@ -16,7 +16,7 @@ use crate::{
     bill::{self, Bill, Crate, Part},
     command, guest, images, packages,
     repository::{TemporaryFolder, copy, root, target},
-    rust::Toolchain,
+    rust::{Features, Toolchain},
     say,
 };
 
@@ -134,7 +134,7 @@ fn fill(tree: &Path, programs: &Path, targets: &[&str]) -> Result<()> {
 fn bill_of(tree: &Path, images: &[images::Installed]) -> Result<String> {
     let mut bill = Bill::new()?;
     let program = |package: &str, triple: String| {
-        let (manifest, features) = ("Cargo.toml", Vec::new());
+        let (manifest, features) = ("Cargo.toml", Features::default());
         Part::Crate(Crate { manifest, package: package.to_owned(), features, triple })
     };
     for name in PROGRAMS {

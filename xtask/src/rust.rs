@@ -132,6 +132,25 @@ impl Toolchain {
     }
 }
 
+/// The features with which cargo builds a package.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Features {
+    /// The features besides the default ones.
+    pub names: Vec<String>,
+    /// The default features are absent, unless `names` has them.
+    pub is_bare: bool,
+}
+
+impl Features {
+    /// Cargo's arguments; none for a package with its default features.
+    pub fn arguments(&self) -> Vec<String> {
+        let bare = self.is_bare.then(|| "--no-default-features".to_owned());
+        let named =
+            (!self.names.is_empty()).then(|| format!("--features={}", self.names.join(",")));
+        bare.into_iter().chain(named).collect()
+    }
+}
+
 /// Cargo's environment variable for an option of a target, such as `LINKER` or `RUSTFLAGS`.
 pub fn variable(triple: &str, option: &str) -> String {
     format!("CARGO_TARGET_{}_{option}", triple.to_uppercase().replace(['-', '.'], "_"))

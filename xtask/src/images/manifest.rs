@@ -76,11 +76,18 @@ pub struct Kernel {
 pub struct Further {
     /// The additional features of the kernel's images.
     pub features: Vec<String>,
+    /// The images have the package's default features.
+    #[serde(default = "yes", rename = "default-features")]
+    pub default_features: bool,
     /// The machines on which it has been run.
     pub only: Vec<String>,
     /// The variants of its image besides the plain one.
     #[serde(default)]
     pub variants: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A benchmark that the kernel's developers wrote.

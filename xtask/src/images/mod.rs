@@ -23,7 +23,7 @@ use crate::{
     bill::Part,
     command, firmware, fresh, packages,
     repository::{self, copy, root, target},
-    rust::Toolchain,
+    rust::{Features, Toolchain},
 };
 
 /// The environment variable with the C compiler's options, which `ports/c/compile.rs` reads.
@@ -139,18 +139,17 @@ fn list(plans: &[Plan]) {
     packages.iter().for_each(|(triple, package)| println!("{triple} {package}"));
 }
 
-/// The packages that consist of images for a chip, each with the features of a kernel, separated by
-/// commas.
+/// The packages that consist of images for a chip, each with the features of a kernel.
 ///
 /// # Errors
 /// A manifest of a kernel cannot be read.
-pub fn packages(triple: &str) -> Result<BTreeSet<(String, String)>> {
+pub fn packages(triple: &str) -> Result<BTreeSet<(String, Features)>> {
     let plans = plans()?;
     let here = plans.into_iter().filter(|plan| plan.row.triple == triple && plan.only.is_none());
     let packages = here.filter(|plan| plan.profile == "release").flat_map(|plan| {
         let is_further = plan.row.path.starts_with(&plan.row.kernel);
-        let features = if is_further { plan.features.join(",") } else { String::new() };
-        [Some((plan.package, features)), plan.program.map(|program| (program, String::new()))]
+        let features = if is_further { plan.features } else { Features::default() };
+        [Some((plan.package, features)), plan.program.map(|program| (program, Features::default()))]
     });
     Ok(packages.flatten().collect())
 }
@@ -206,9 +205,7 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     let mut image = cargo(&plan.package)?;
     image.args(plan.only.iter().flat_map(|program| ["--bin", program]));
     image.envs(plan.c_options.map(|options| (C_OPTIONS, options)));
-    if !plan.features.is_empty() {
-        image.args(["--features", &plan.features.join(",")]);
-    }
+    image.args(plan.features.arguments());
     if let Some(program) = &plan.program {
         finish(cargo(program)?, program)?;
         let folder = target.join("firmware").join(&plan.row.triple).join(plan.profile);

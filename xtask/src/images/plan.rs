@@ -8,6 +8,7 @@ use chronoscope_chips::{Chip, Table};
 use crate::{
     bill::{Crate, Part},
     repository::root,
+    rust::Features,
 };
 
 use super::{
@@ -23,7 +24,7 @@ pub struct Plan {
     /// The program, if the package has several.
     pub only: Option<String>,
     pub profile: &'static str,
-    pub features: Vec<String>,
+    pub features: Features,
     /// The package of a program that is built first, and whose file the image contains.
     pub program: Option<String>,
     pub language: Language,
@@ -47,16 +48,16 @@ impl Plan {
 
     /// Everything that is linked into the image.
     pub fn parts(&self) -> Vec<Part> {
-        let part = |package: &String, features: &[String]| {
+        let part = |package: &String, features: Features| {
             Part::Crate(Crate {
                 manifest: "ports/firmware/Cargo.toml",
                 package: package.clone(),
-                features: features.to_vec(),
+                features,
                 triple: self.row.triple.clone(),
             })
         };
-        let image = part(&self.package, &self.features);
-        let program = self.program.as_ref().map(|package| part(package, &[]));
+        let image = part(&self.package, self.features.clone());
+        let program = self.program.as_ref().map(|package| part(package, Features::default()));
         let manifest = format!("ports/firmware/kernels/{}/source/Cargo.toml", self.row.kernel);
         let sources = root().join(&manifest).is_file().then_some(Part::Sources { manifest });
         [Some(image), program, sources].into_iter().flatten().collect()
@@ -159,7 +160,7 @@ impl Place<'_> {
             if !exception.features.is_empty() {
                 plan.nest(&exception.features.join("-"));
             }
-            plan.features = exception.features.iter().cloned().chain(own).collect();
+            plan.features.names = exception.features.iter().cloned().chain(own).collect();
             plan
         })
     }
@@ -194,7 +195,8 @@ impl Place<'_> {
             plan.row.target = format!("{kernel}@{}", self.machine);
             plan.row.kernel = kernel.to_owned();
             plan.nest(kernel);
-            plan.features.splice(0..0, further.features.iter().cloned());
+            plan.features.names.splice(0..0, further.features.iter().cloned());
+            plan.features.is_bare = !further.default_features;
         }
         plans
     }
@@ -216,7 +218,7 @@ impl Place<'_> {
             one.builds.iter().map(|(variant, features)| {
                 let mut plan = self.plan(variant, &one.package, &one.program);
                 plan.nest(variant);
-                plan.features = features.clone();
+                plan.features.names = features.clone();
                 plan.only = Some(one.program.clone());
                 plan
             })
@@ -258,7 +260,7 @@ impl Place<'_> {
             package: package.to_owned(),
             only: None,
             profile: "release",
-            features: Vec::new(),
+            features: Features::default(),
             program: None,
             language: *language,
             licence: licence.as_ref().map(|name| self.folder.join(name)),
@@ -287,9 +289,14 @@ mod tests {
         for plan in basepri {
             assert_eq!(plan.row.target, "tandem-basepri@cortex-m4");
             assert!(plan.row.path.starts_with("tandem-basepri/firmware/"), "{}", plan.row.path);
-            assert_eq!(plan.features[0], "basepri");
+            assert_eq!(plan.features.names[0], "basepri");
             assert!(plan.licence.is_none());
         }
+        let thread: Vec<&Plan> = of("embassy-thread");
+        let expected = ["--no-default-features", "--features=counted,thread"];
+        assert!(
+            thread.len() == 3 && thread.iter().all(|plan| plan.features.arguments() == expected)
+        );
         let checked: Vec<&Plan> = of("freertos-checked");
         let builds: Vec<_> =
             checked.iter().map(|plan| (&*plan.row.variant, plan.c_options)).collect();

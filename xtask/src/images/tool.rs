@@ -10,6 +10,7 @@ use super::index::ToolRow;
 use crate::{
     bill::{self, Crate, Part},
     command,
+    rust::Features,
 };
 
 /// A tool, and how it is built.
@@ -41,7 +42,7 @@ pub fn all() -> Vec<Tool> {
         parts: vec![Part::Crate(Crate {
             manifest: "ports/qemu-plugin/Cargo.toml",
             package: "chronoscope-qemu-plugin".to_owned(),
-            features: Vec::new(),
+            features: Features::default(),
             triple: bill::host(),
         })],
     };
@@ -54,7 +55,7 @@ pub fn all() -> Vec<Tool> {
             Part::Crate(Crate {
                 manifest: "bench/Cargo.toml",
                 package: "chronoscope-bench".to_owned(),
-                features: vec![core.name.clone()],
+                features: Features { names: vec![core.name.clone()], is_bare: false },
                 triple: bill::host(),
             }),
             Part::Core(core.name.clone()),

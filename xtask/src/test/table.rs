@@ -13,6 +13,7 @@ use super::{
 use crate::{
     images,
     repository::{root, target},
+    rust::Features,
 };
 
 /// The occasions of `tools/packages.txt` that the tests need at once. The rest comes when a step
@@ -137,9 +138,9 @@ fn cargo_for(triple: &str, command: &str, package: &str, arguments: &str) -> Str
     format!("xtask firmware {triple} {command} --locked --package {package} {arguments}")
 }
 
-/// Cargo's option for features separated by commas, after a blank; nothing without features.
-fn with(features: &str) -> String {
-    if features.is_empty() { String::new() } else { format!(" --features {features}") }
+/// Cargo's options for features, each after a blank.
+fn with(features: &Features) -> String {
+    features.arguments().iter().map(|option| format!(" {option}")).collect()
 }
 
 fn firmware() -> Result<Vec<Step>> {
@@ -170,7 +171,8 @@ fn firmware() -> Result<Vec<Step>> {
                 &format!("{package}{options}"),
                 &clippy(&package, &format!("--release{options}")),
             );
-            steps.push(if features.is_empty() { lint.then(&build(&package)) } else { lint });
+            let is_usual = features == Features::default();
+            steps.push(if is_usual { lint.then(&build(&package)) } else { lint });
         }
     }
     steps.extend(other_machines()?);
