@@ -1,6 +1,7 @@
-//! The floors inside the crates of the lab, the suite and the ports: each room (a module of the
-//! crate's root, a file or a folder) imports only rooms on floors below its own. An import of the
-//! own floor is refused too, so that no circle of rooms can arise.
+//! The floors inside the crates of the lab and of the targets: each room (a module of the crate's
+//! root, a file or a folder) imports only rooms on floors below its own. An import of the own floor is
+//! refused too, so that no circle of rooms can arise. A small crate needs no table of floors: its
+//! rooms have no circle.
 //!
 //! The test reads the sources: `use` declarations, and paths that begin with `crate::` or with enough
 //! `super::` to leave the room. A name that the crate's root takes from a room counts as an import of
@@ -26,7 +27,7 @@ const LAB: [&House; 9] =
     [&PROGRAM, &REPORT, &ENGINE, &MACHINE, &STORE, &RUN, &BASE, &CAPTURE, &STATISTICS];
 
 /// The crates of the targets with floors of their own.
-const TARGETS: [&House; 5] = [&SUITE, &LINUX, &C, &TANDEM, &PROCESSES];
+const TARGETS: [&House; 7] = [&SUITE, &LINUX, &C, &PLUGIN, &TANDEM, &PROCESSES, &BENCH];
 
 const PROGRAM: House = House {
     folder: "src",
@@ -188,6 +189,20 @@ const C: House = House {
         &["halves", "memory", "target", "text"],
     ],
 };
+const PLUGIN: House = House {
+    folder: "../ports/qemu-plugin/src",
+    floors: &[
+        &["arrivals"],
+        &["cycles"],
+        &["observe"],
+        &["exceptions"],
+        &["clock", "devices", "settings", "vcd"],
+        &["pins", "state"],
+        &["emulator"],
+        &["api"],
+        &["lib"],
+    ],
+};
 /// From the ground: data (`records`), a processor (`arch`, `context`), the kernel, the frequent paths
 /// with the choice of their versions, objects, processes.
 const TANDEM: House = House {
@@ -224,6 +239,16 @@ const PROCESSES: House = House {
         &["coroutines", "tasks", "transport"],
         &["fuzz", "kernel", "limits", "lines", "marks", "races"],
         &["machine", "output", "scene"],
+    ],
+};
+/// The program of the bench board.
+const BENCH: House = House {
+    folder: "../bench/src",
+    floors: &[
+        &["main"],
+        &["run"],
+        &["image", "options", "retirement", "semihosting", "waveform"],
+        &["model"],
     ],
 };
 
@@ -270,30 +295,15 @@ impl House {
         beginnings.into_iter().find(|room| self.floor(room).is_some())
     }
 
-    /// The names that the root takes from rooms by `use`, with the room of each.
+    /// See [`taken`].
     fn taken(&self) -> BTreeMap<String, String> {
-        // A program's root passes on no names.
-        let text = fs::read_to_string(self.root().join("lib.rs")).unwrap_or_default();
-        let tokens = tokens(&text);
-        let mut found = BTreeSet::new();
-        for (at, _) in tokens.iter().enumerate().filter(|(_, token)| **token == "use") {
-            tree(&tokens, at + 1, &[], &mut found);
-        }
-        let split = |path: &String| {
-            let path = path.strip_prefix("self::").unwrap_or(path);
-            let path = path.strip_suffix("::self").unwrap_or(path);
-            let (room, rest) = path.split_once("::")?;
-            Some((rest.rsplit("::").next()?.to_owned(), room.to_owned()))
-        };
-        found.iter().filter_map(split).collect()
+        taken(&self.root())
     }
 
     /// The imports of a file that do not go down. `taken` is the result of [`taken`](Self::taken).
     fn upward(&self, taken: &BTreeMap<String, String>, file: &str, text: &str) -> Vec<String> {
         let root = self.root();
-        let path = file.strip_suffix(".rs").unwrap_or(file);
-        let module: Vec<&str> =
-            path.split('/').filter(|name| !["mod", "lib"].contains(name)).collect();
+        let module = module(file);
         let Some(first) = module.first() else { return Vec::new() };
         let room = self.longest_room(&module).unwrap_or_else(|| (*first).to_owned());
         let own = self.floor(&room);
@@ -311,6 +321,78 @@ impl House {
             }
         }
         found
+    }
+}
+
+/// The names that a crate's root takes from rooms by `use`, with the room of each.
+fn taken(root: &Path) -> BTreeMap<String, String> {
+    // A program's root passes on no names.
+    let text = fs::read_to_string(root.join("lib.rs")).unwrap_or_default();
+    let tokens = tokens(&text);
+    let mut found = BTreeSet::new();
+    for (at, _) in tokens.iter().enumerate().filter(|(_, token)| **token == "use") {
+        tree(&tokens, at + 1, &[], &mut found);
+    }
+    let split = |path: &String| {
+        let path = path.strip_prefix("self::").unwrap_or(path);
+        let path = path.strip_suffix("::self").unwrap_or(path);
+        let (room, rest) = path.split_once("::")?;
+        Some((rest.rsplit("::").next()?.to_owned(), room.to_owned()))
+    };
+    found.iter().filter_map(split).collect()
+}
+
+/// The names of the module that a file holds; none for the crate's root. `file` is relative to the root.
+fn module(file: &str) -> Vec<&str> {
+    let path = file.strip_suffix(".rs").unwrap_or(file);
+    path.split('/').filter(|name| !["mod", "lib"].contains(name)).collect()
+}
+
+/// The rooms of a crate that import each other in circles, and the rooms between two circles.
+/// `files` has the text of each, by its path relative to the root; `taken` is the result of [`taken`].
+fn circle<'a>(
+    taken: &BTreeMap<String, String>,
+    files: &'a BTreeMap<String, String>,
+) -> BTreeSet<&'a str> {
+    let rooms: BTreeSet<&str> =
+        files.keys().filter_map(|file| Some(*module(file).first()?)).collect();
+    let mut imports: BTreeMap<&str, BTreeSet<&str>> =
+        rooms.iter().map(|room| (*room, BTreeSet::new())).collect();
+    for (file, text) in files {
+        let module = module(file);
+        let Some(own) = module.first() else { continue };
+        for path in paths(text, &module) {
+            let first = path.split("::").next().unwrap_or_default();
+            let room = rooms.get(first).or_else(|| rooms.get(&**taken.get(first)?));
+            if let Some(other) = room.filter(|other| *other != own) {
+                imports.entry(own).or_default().insert(other);
+            }
+        }
+    }
+    // A room that imports none of the rest, or that none of the rest imports, is in no circle.
+    let is_outside = |imports: &BTreeMap<&str, BTreeSet<&str>>, room: &str| {
+        imports[room].is_empty() || !imports.values().any(|others| others.contains(room))
+    };
+    while let Some(room) = imports.keys().copied().find(|room| is_outside(&imports, room)) {
+        imports.remove(room);
+        for others in imports.values_mut() {
+            others.remove(room);
+        }
+    }
+    imports.into_keys().collect()
+}
+
+/// The folders with the sources of all crates below `folder`.
+fn crates(folder: &Path, found: &mut Vec<PathBuf>) {
+    let src = folder.join("src");
+    if folder.join("Cargo.toml").is_file() && src.is_dir() {
+        found.push(src);
+    }
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("src") && !path.ends_with("target") {
+            crates(&path, found);
+        }
     }
 }
 
@@ -539,6 +621,50 @@ fn every_import_goes_down() {
         assert!(found.is_empty(), "\n{}\n", found.join("\n"));
     }
     assert!(all > 300, "the sources were found");
+}
+
+/// The rooms of crates without a table of floors.
+#[test]
+fn no_small_crate_has_a_circle() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut all = Vec::new();
+    for folder in ["bench", "chips", "cycles", "mark", "peripherals", "ports", "suite", "tandem"] {
+        crates(&root.join(folder), &mut all);
+    }
+    let same = |house: &House, folder: &Path| {
+        house.root().canonicalize().unwrap() == folder.canonicalize().unwrap()
+    };
+    all.retain(|folder| !TARGETS.iter().any(|house| same(house, folder)));
+    let mut found = Vec::new();
+    for crate_root in &all {
+        let mut names = Vec::new();
+        sources(crate_root, crate_root, &mut names);
+        let read = |name: String| {
+            let text = fs::read_to_string(crate_root.join(&name)).unwrap();
+            (name, text)
+        };
+        let files = names.into_iter().map(read).collect();
+        let circle = circle(&taken(crate_root), &files);
+        found.extend((!circle.is_empty()).then(|| format!("{}: {circle:?}", crate_root.display())));
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+    assert!(all.len() > 30, "the crates were found: {}", all.len());
+}
+
+#[test]
+fn rooms_in_a_circle_are_named() {
+    let files = |texts: &[(&str, &str)]| {
+        texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    };
+    let taken = [("Name".to_owned(), "c".to_owned())].into();
+    let names = |texts: &[(&str, &str)]| {
+        circle(&taken, &files(texts)).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (a, b) = (("a.rs", "use crate::b::B;"), ("b/deep.rs", "use super::super::c::C;"));
+    assert_eq!(names(&[a, b, ("c.rs", "use crate::Root;"), ("lib.rs", "use crate::a;")]), [""; 0]);
+    assert_eq!(names(&[a, b, ("c.rs", "use crate::a::A;"), ("d.rs", "")]), ["a", "b", "c"]);
+    // By a name that the root passes on.
+    assert_eq!(names(&[("c.rs", "use crate::e;"), ("e.rs", "use crate::Name;")]), ["c", "e"]);
 }
 
 #[test]
