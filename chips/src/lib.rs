@@ -53,6 +53,9 @@ pub struct Chip {
     pub timers: Option<String>,
     /// How marks of kernels in C read the clock; `None` if the kit has no library for the chip.
     pub kit: Option<Clock>,
+    /// How kernels in C are compiled; `None` if the repository has no images of such kernels for the
+    /// chip.
+    pub c: Option<C>,
     /// Targets may name the chip: images of the repository or of the user's run on it.
     #[serde(default = "yes")]
     pub is_target: bool,
@@ -89,6 +92,20 @@ pub enum Clock {
     Register,
     /// Marks read the processor's counter of cycles.
     Counter,
+}
+
+/// How kernels in C are compiled for a chip.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct C {
+    /// The compiler's options for the processor.
+    pub options: Vec<String>,
+    /// The address of the register that marks load, for [`Clock::Register`].
+    pub counter: Option<u64>,
+    /// The folder of FreeRTOS's port, then further folders with headers, relative to FreeRTOS's kernel;
+    /// empty without a port.
+    #[serde(default)]
+    pub freertos: Vec<String>,
 }
 
 /// A memory.

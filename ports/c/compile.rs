@@ -1,10 +1,60 @@
-// Compiles kernels written in C. Included by the build scripts of their images.
+//! Build script of the images of kernels written in C: compiles the kernel, its port and the image's
+//! own files with Debian's C compiler, and links the image.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use chronoscope_chips::{C, Chip, Table};
+
+include!("../firmware/image.rs");
+
+fn main() {
+    link(&[]);
+    let chip = Target::find();
+    let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
+    match env!("CARGO_PKG_NAME") {
+        // Two of the features are kernels of their own in targets.
+        "chronoscope-freertos" => match (has("CHECKED"), has("NOTIFY")) {
+            (false, false) => freertos(chip, "freertos", &[]),
+            (true, false) => freertos(chip, "freertos-checked", &["CHECKED"]),
+            (false, true) => freertos(chip, "freertos-notify", &["CHRONO_NOTIFICATIONS"]),
+            (true, true) => stop("checked and notify are two kernels: choose one"),
+        },
+        "chronoscope-smallest-freertos" => freertos_smallest(chip, &[2, 3]),
+        "chronoscope-tandem-c" => tandem(chip, has("DIRECT")),
+        "chronoscope-threadx" => threadx(chip),
+        name => stop(&format!("{name}: ports/c/compile.rs has no such image")),
+    }
+}
+
+/// The chip that the image is built for, by the table of chips.
+struct Target {
+    compiler: &'static str,
+    c: C,
+}
+
+impl Target {
+    fn find() -> Self {
+        let triple = env::var("TARGET").expect("cargo sets it");
+        let table = Table::read();
+        let chip = table.with_images(&triple);
+        let compiler = chip.map(Chip::c_compiler);
+        let c = chip.and_then(|chip| chip.c.clone());
+        let Some((compiler, c)) = compiler.zip(c) else {
+            stop(&format!("chips/machines.toml has no table `c` for the chip of {triple}"));
+        };
+        Self { compiler, c }
+    }
+
+    /// The folder of FreeRTOS's port in the tree of its kernel.
+    fn freertos(&self) -> &str {
+        let port = self.c.freertos.first();
+        port.unwrap_or_else(|| stop("chips/machines.toml has no port of FreeRTOS for the chip"))
+    }
+}
 
 /// The options with which users compile for speed, or other ones from the environment; recorded with
 /// every figure.
@@ -13,50 +63,14 @@ fn optimise() -> String {
     env::var("CHRONOSCOPE_C_OPTIONS").unwrap_or_else(|_| "-O2".to_owned())
 }
 
-/// How C is compiled for a chip: Debian's compiler, its options, and FreeRTOS's files for the chip.
-struct CChip {
-    arch: &'static str,
-    compiler: &'static str,
-    options: &'static [&'static str],
-    /// The folder of FreeRTOS's port, and its sources.
-    freertos: (&'static str, &'static [&'static str]),
-    /// Further folders with headers of FreeRTOS.
-    headers: &'static [&'static str],
-    /// The clock of marks, for the linker.
-    clock: Option<&'static str>,
-}
-
-static C_CHIPS: [CChip; 2] = [
-    CChip {
-        arch: "arm",
-        compiler: "arm-none-eabi-gcc",
-        options: &["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
-        freertos: ("portable/GCC/ARM_CM4F", &["port.c"]),
-        headers: &[],
-        // TIM5's counter: see chips/cortex-m4/src/clock.rs.
-        clock: Some("chrono_counter=0x40000C24"),
-    },
-    CChip {
-        arch: "riscv32",
-        compiler: "riscv64-unknown-elf-gcc",
-        options: &["-march=rv32imc_zicsr", "-mabi=ilp32", "-mcmodel=medany"],
-        freertos: ("portable/GCC/RISC-V", &["port.c", "portASM.S"]),
-        headers: &["portable/GCC/RISC-V/chip_specific_extensions/RISCV_no_extensions"],
-        clock: None,
-    },
-];
-
 /// Compiles FreeRTOS, its port and the image's own files, and links them. `name` is the kernel's
 /// name in its target's; `defines` select among the port's choices.
-#[allow(dead_code, reason = "each build script calls one kernel's function")]
-fn freertos(name: &str, defines: &[&str]) {
-    let chip = chip();
+fn freertos(chip: Target, name: &str, defines: &[&str]) {
     let image = PathBuf::from(workspace("kernels/freertos/src"));
-    let kernel = freertos_source();
-    let port = kernel.join(chip.freertos.0);
+    let kernel = freertos_source(&chip);
+    let port = kernel.join(chip.freertos());
     let mut gcc = CCompiler::new(chip, name, &image);
-    gcc.folders.extend([kernel.join("include"), port.clone()]);
-    gcc.folders.extend(chip.headers.iter().map(|folder| kernel.join(folder)));
+    gcc.add_headers_of_freertos(&kernel);
     gcc.defines.extend(defines.iter().map(|define| (*define).to_owned()));
     for file in ["main.c", "heap.c"] {
         gcc.compile(&image.join(file), true);
@@ -65,22 +79,18 @@ fn freertos(name: &str, defines: &[&str]) {
     for file in ["tasks.c", "queue.c", "list.c"] {
         gcc.compile(&kernel.join(file), false);
     }
-    for file in chip.freertos.1 {
-        gcc.compile(&port.join(file), false);
-    }
+    sources(&port).iter().for_each(|file| gcc.compile(file, false));
     gcc.link(&image);
 }
 
 /// Compiles FreeRTOS for its smallest images, which are named by their numbers of tasks, and links
 /// them.
-#[allow(dead_code, reason = "each build script calls one kernel's function")]
-fn freertos_smallest(images: &[usize]) {
-    let chip = chip();
+fn freertos_smallest(chip: Target, images: &[usize]) {
     let image = PathBuf::from(workspace("kernels/freertos/smallest/src"));
-    let kernel = freertos_source();
-    let port = kernel.join(chip.freertos.0);
+    let kernel = freertos_source(&chip);
+    let port = kernel.join(chip.freertos());
     let mut gcc = CCompiler::new(chip, "freertos", &image);
-    gcc.folders.extend([kernel.join("include"), port.clone()]);
+    gcc.add_headers_of_freertos(&kernel);
     for file in ["tasks.c", "list.c"] {
         gcc.compile(&kernel.join(file), false);
     }
@@ -96,10 +106,8 @@ fn freertos_smallest(images: &[usize]) {
 }
 
 /// Compiles ThreadX from the user's tree, its port and the image's own files, and links them.
-#[allow(dead_code, reason = "each build script calls one kernel's function")]
-fn threadx() {
+fn threadx(chip: Target) {
     println!("cargo:rerun-if-env-changed=THREADX_DIR");
-    let chip = chip();
     let tree = env::var_os("THREADX_DIR").map(PathBuf::from);
     let Some(tree) = tree.filter(|tree| tree.join("common/src").is_dir()) else {
         stop(
@@ -119,31 +127,24 @@ fn threadx() {
     gcc.compile(&image.join("main.c"), true);
     gcc.compile(&ports().join("kernels/threadx.c"), true);
     for folder in [tree.join("common/src"), port.join("src")] {
-        let files = std::fs::read_dir(&folder)
-            .unwrap_or_else(|error| stop(&format!("{}: {error}", folder.display())));
-        let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
-        files.sort();
         // Samples of what an application writes.
         let is_sample = |file: &PathBuf| file.to_string_lossy().contains("tx_initialize_low_level");
-        let is_code = |file: &&PathBuf| {
-            file.extension().is_some_and(|end| end == "c" || end == "S") && !is_sample(file)
-        };
-        files.iter().filter(is_code).for_each(|file| gcc.compile(file, false));
+        for file in sources(&folder).iter().filter(|file| !is_sample(file)) {
+            gcc.compile(file, false);
+        }
     }
     gcc.link(&image);
 }
 
-/// Compiles tandem's port in C and the image's own files, and links them. With the image's feature
-/// `direct`, the library calls tandem's functions in place of the port's take and give.
-#[allow(dead_code, reason = "each build script calls one kernel's function")]
-fn tandem() {
-    let chip = chip();
+/// Compiles tandem's port in C and the image's own files, and links them. Where `is_direct`, the
+/// library calls tandem's functions in place of the port's take and give.
+fn tandem(chip: Target, is_direct: bool) {
     let image = PathBuf::from(workspace("tandem-c/src"));
     let mut gcc = CCompiler::new(chip, "tandem", &image);
     // A header of C11, for which files of C99 get no warnings.
     gcc.options.extend(["-isystem".to_owned(), workspace("../../tandem/c/include")]);
     gcc.compile(&image.join("main.c"), true);
-    if env::var_os("CARGO_FEATURE_DIRECT").is_some() {
+    if is_direct {
         gcc.defines.extend(["take", "give"].map(|name| format!("chrono_{name}=port_{name}")));
         for name in ["take", "give"] {
             let symbol = format!("chrono_{name}=tandem_semaphore_{name}");
@@ -154,10 +155,15 @@ fn tandem() {
     gcc.link(&image);
 }
 
-/// The chip that the image is built for.
-fn chip() -> &'static CChip {
-    let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
-    C_CHIPS.iter().find(|chip| chip.arch == arch).expect("a chip of the manifest")
+/// The files in C and assembly of a folder, sorted.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder)
+        .unwrap_or_else(|error| stop(&format!("{}: {error}", folder.display())));
+    let files = files.flatten().map(|file| file.path());
+    let is_code = |file: &PathBuf| file.extension().is_some_and(|end| end == "c" || end == "S");
+    let mut files: Vec<PathBuf> = files.filter(is_code).collect();
+    files.sort();
+    files
 }
 
 /// The folder `ports/c`.
@@ -166,11 +172,12 @@ fn ports() -> PathBuf {
 }
 
 /// Links the machine's functions under the names of `chronoscope.h`.
-fn link_machine(chip: &CChip, image: &Path) {
+fn link_machine(chip: &Target, image: &Path) {
     // The library refers to these weakly, and the machine is part of the same object after LTO: it
     // cannot define them itself.
     let machine = ["attach", "raise", "arm"].map(|name| format!("chrono_{name}=machine_{name}"));
-    for symbol in machine.iter().map(String::as_str).chain(chip.clock) {
+    let counter = chip.c.counter.map(|address| format!("chrono_counter={address:#X}"));
+    for symbol in machine.into_iter().chain(counter) {
         println!("cargo:rustc-link-arg-bins=--defsym={symbol}");
     }
     for folder in [image, &ports()] {
@@ -180,11 +187,10 @@ fn link_machine(chip: &CChip, image: &Path) {
 
 /// The folder of FreeRTOS's source: `FREERTOS_DIR`, or the crate that `source/Cargo.lock` pins,
 /// which cargo fetches.
-#[allow(dead_code, reason = "each build script calls one kernel's function")]
-fn freertos_source() -> PathBuf {
+fn freertos_source(chip: &Target) -> PathBuf {
     println!("cargo:rerun-if-env-changed=FREERTOS_DIR");
     if let Some(folder) = env::var_os("FREERTOS_DIR").map(PathBuf::from) {
-        let files = ["tasks.c", "queue.c", "list.c", "include", chip().freertos.0];
+        let files = ["tasks.c", "queue.c", "list.c", "include", chip.freertos()];
         watch(&files.map(|name| folder.join(name)));
         return folder;
     }
@@ -207,7 +213,7 @@ fn freertos_source() -> PathBuf {
 }
 
 struct CCompiler {
-    chip: &'static CChip,
+    chip: Target,
     /// The options of optimisation.
     optimise: String,
     /// The objects of the image's files.
@@ -219,7 +225,7 @@ struct CCompiler {
 
 impl CCompiler {
     /// The compiler for an image with its own headers in the folder `image`.
-    fn new(chip: &'static CChip, kernel: &str, image: &Path) -> Self {
+    fn new(chip: Target, kernel: &str, image: &Path) -> Self {
         let ports = ports();
         let mut folders = ["include", "kernels", "freestanding", "machine/include"]
             .map(|folder| ports.join(folder))
@@ -228,6 +234,12 @@ impl CCompiler {
         let optimise = optimise();
         let defines = vec![format!("KERNEL=\"{kernel}\""), format!("OPTIONS=\"{optimise}\"")];
         Self { chip, optimise, objects: Vec::new(), folders, defines, options: Vec::new() }
+    }
+
+    /// Adds FreeRTOS's headers, and the headers of its port for the chip.
+    fn add_headers_of_freertos(&mut self, kernel: &Path) {
+        let port = self.chip.c.freertos.iter().map(|folder| kernel.join(folder));
+        self.folders.extend([kernel.join("include")].into_iter().chain(port));
     }
 
     /// Compiles a file of the image. `is_own`: a file of this repository, which is compiled with all
@@ -241,10 +253,9 @@ impl CCompiler {
     }
 
     /// Links the compiled files and the machine.
-    #[allow(dead_code, reason = "the smallest images have no machine")]
     fn link(&self, image: &Path) {
         self.link_objects();
-        link_machine(self.chip, image);
+        link_machine(&self.chip, image);
     }
 
     /// Links the compiled files. With LTO they become one object first, since Rust's linker does not
@@ -263,7 +274,7 @@ impl CCompiler {
     fn as_one(&self) -> PathBuf {
         let object = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("all.o");
         let mut gcc = Command::new(self.chip.compiler);
-        gcc.args(self.optimise.split(' ')).args(self.chip.options);
+        gcc.args(self.optimise.split(' ')).args(&self.chip.c.options);
         gcc.args(["-r", "-nostdlib", "-flinker-output=nolto-rel"]);
         gcc.args(&self.objects).arg("-o").arg(&object);
         self.run(&mut gcc);
@@ -278,7 +289,7 @@ impl CCompiler {
         gcc.args(self.optimise.split(' '));
         gcc.args(["-std=gnu99", "-g1", "-ffreestanding", "-fno-common"]);
         gcc.args(["-ffunction-sections", "-fdata-sections"]);
-        gcc.args(self.chip.options).args(&self.options);
+        gcc.args(&self.chip.c.options).args(&self.options);
         if is_own {
             gcc.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
         }
@@ -305,7 +316,6 @@ impl CCompiler {
 
 /// Has cargo build the image again when one of these files of the user's changes, or a file in one
 /// of these folders.
-#[allow(dead_code, reason = "tandem is no tree of the user's")]
 fn watch(paths: &[PathBuf]) {
     for path in paths {
         println!("cargo:rerun-if-changed={}", path.display());

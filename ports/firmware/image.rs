@@ -1,5 +1,5 @@
-// Build script of every image: linking, and the release of the kernel in it. Each build.rs includes
-// this file.
+// Build script of every image: linking, and the release of the kernel in it. Each image's own build
+// script includes this file.
 
 /// Passes the linker the arguments that all images need: `link.x` of `cortex-m-rt` or `riscv-rt`,
 /// and the linker scripts in `scripts`.

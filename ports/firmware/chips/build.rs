@@ -18,7 +18,9 @@ fn main() {
         memory += "INCLUDE sections.x\n";
     }
     fs::write(out.join("memory.x"), memory).expect("OUT_DIR is writable");
-    println!("cargo::rustc-check-cfg=cfg(timers, values(\"cmsdk\", \"nrf51\"))");
+    let known = table.chips.iter().filter_map(|chip| chip.timers.as_ref());
+    let known: Vec<String> = known.map(|timers| format!("\"{timers}\"")).collect();
+    println!("cargo::rustc-check-cfg=cfg(timers, values({}))", known.join(", "));
     if let Some(timers) = &chip.timers {
         println!("cargo::rustc-cfg=timers=\"{timers}\"");
     }
