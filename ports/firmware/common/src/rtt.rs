@@ -6,6 +6,26 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+/// Gives a port's kernel the log of its users: defmt, into a buffer in memory that a debug probe
+/// empties (`defmt-rtt`). A macro, because the image links `defmt-rtt` and not this crate.
+#[macro_export]
+macro_rules! log_by_defmt {
+    ($kernel:ty) => {
+        use defmt_rtt as _;
+
+        impl ::chronoscope_suite::kernel::Log for $kernel {
+            #[inline]
+            fn log(&self, round: u32, ticks: u64) {
+                ::defmt::info!("round {=u32} at {=u64}", round, ticks);
+            }
+
+            fn logged(&self) -> u64 {
+                ::board::rtt::accepted()
+            }
+        }
+    };
+}
+
 /// The start of RTT's control block, which debug probes look for by its name. The layout is
 /// SEGGER's.
 #[repr(C)]

@@ -23,7 +23,7 @@ mod vectors;
 
 use core::mem::MaybeUninit;
 
-pub use chronoscope_firmware::{host, kernel, on_this_machine, rtt};
+pub use chronoscope_firmware::{host, kernel, log_by_defmt, on_this_machine, rtt};
 use chronoscope_suite::arena::Arena;
 /// Sleeps until an interrupt is pending, masked or not.
 pub use cortex_m::asm::wfi;

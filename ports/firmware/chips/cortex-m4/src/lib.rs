@@ -21,7 +21,7 @@ use core::mem::MaybeUninit;
 
 #[cfg(not(feature = "uart"))]
 pub use chronoscope_firmware::host;
-pub use chronoscope_firmware::{kernel, on_this_machine, rtt};
+pub use chronoscope_firmware::{kernel, log_by_defmt, on_this_machine, rtt};
 use chronoscope_suite::arena::Arena;
 /// Sleeps until an interrupt is pending, masked or not.
 pub use cortex_m::asm::wfi;

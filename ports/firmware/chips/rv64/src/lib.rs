@@ -14,6 +14,7 @@ pub mod clock;
 #[path = "../../rv32/src/host.rs"]
 pub mod host;
 pub mod interrupts;
+#[path = "../../cortex-m33/src/pins.rs"]
 pub mod pins;
 #[path = "../../rv32/src/registers.rs"]
 #[allow(dead_code, reason = "of the bench's registers, only its clock rate is read")]
@@ -24,7 +25,7 @@ use core::mem::MaybeUninit;
 
 #[cfg(not(feature = "uart"))]
 pub use chronoscope_firmware::host;
-pub use chronoscope_firmware::{kernel, on_this_machine, rtt};
+pub use chronoscope_firmware::{kernel, log_by_defmt, on_this_machine, rtt};
 use chronoscope_machine_mode as _;
 use chronoscope_suite::arena::Arena;
 /// Sleeps until an interrupt is pending, masked or not.

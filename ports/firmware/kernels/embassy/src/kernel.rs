@@ -1,6 +1,6 @@
 //! embassy as the suite sees it: clock, semaphores, interrupts.
 
-use board::{kernel::accept, on_this_machine};
+use board::{kernel::accept, log_by_defmt, on_this_machine};
 use chronoscope_suite::{Kernel, Refusal, Request};
 use embassy_sync::{
     blocking_mutex::raw::CriticalSectionRawMutex,
@@ -40,6 +40,7 @@ impl Embassy {
 pub enum Coroutine {}
 
 on_this_machine!(Embassy);
+log_by_defmt!(Embassy);
 
 impl Kernel for Embassy {
     type Director = Coroutine;

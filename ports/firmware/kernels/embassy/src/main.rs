@@ -9,7 +9,6 @@
 
 mod kernel;
 mod levels;
-mod log;
 mod offers;
 mod pool;
 mod tasks;

@@ -8,7 +8,7 @@ use core::{
     task::{Context, Waker},
 };
 
-use board::{host, kernel::accept, on_this_machine};
+use board::{host, kernel::accept, log_by_defmt, on_this_machine};
 use chronoscope_suite::{Kernel, Refusal, Request, arena::Arena};
 use heapless::Vec;
 use lilos::exec::{ALL_TASKS, Interrupts, run_tasks_with_preemption};
@@ -105,6 +105,7 @@ impl Lilos {
 pub enum Coroutine {}
 
 on_this_machine!(Lilos);
+log_by_defmt!(Lilos);
 
 impl Kernel for Lilos {
     type Director = Coroutine;

@@ -8,7 +8,6 @@
 #![no_main]
 
 mod kernel;
-mod log;
 mod offers;
 mod place;
 mod queue;

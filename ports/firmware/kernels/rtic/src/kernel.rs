@@ -1,6 +1,6 @@
 //! RTIC as the suite sees it: clock, semaphores, interrupts.
 
-use board::{kernel::accept, on_this_machine};
+use board::{kernel::accept, log_by_defmt, on_this_machine};
 use chronoscope_suite::{Kernel, Refusal, Request};
 
 use crate::{levels, semaphore::Semaphore};
@@ -24,6 +24,7 @@ impl Rtic {
 pub enum Coroutine {}
 
 on_this_machine!(Rtic);
+log_by_defmt!(Rtic);
 
 impl Kernel for Rtic {
     type Director = Coroutine;

@@ -13,7 +13,6 @@ mod event;
 mod kernel;
 mod lend;
 mod levels;
-mod log;
 mod offers;
 mod queue;
 mod semaphore;

@@ -1,6 +1,6 @@
 //! tandem as the suite sees it: clock, semaphores, interrupts.
 
-use board::{kernel::accept, on_this_machine};
+use board::{kernel::accept, log_by_defmt, on_this_machine};
 use chronoscope_suite::{Kernel, Priority, Refusal, Request};
 use tandem::Semaphore;
 
@@ -53,6 +53,7 @@ pub enum Coroutine {}
 
 #[cfg(not(feature = "basepri"))]
 on_this_machine!(Tandem);
+log_by_defmt!(Tandem);
 
 #[cfg(feature = "basepri")]
 on_this_machine! {

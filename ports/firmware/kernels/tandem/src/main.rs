@@ -5,7 +5,6 @@
 
 mod coroutine;
 mod kernel;
-mod log;
 mod mutex;
 mod offers;
 mod pool;
