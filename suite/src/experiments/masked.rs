@@ -111,7 +111,7 @@ pub static SPEC: Spec = Spec {
 };
 
 /// The number of rounds without use of the kernel. Few, because the entry hardly varies.
-const ALONE: usize = 100;
+pub const ALONE: usize = 100;
 
 /// Returns the number of rounds after the measured ones, in which the handler calls the kernel.
 const fn proofs(loops: usize) -> usize {

@@ -40,7 +40,7 @@ pub static SPEC: Spec = Spec {
             name: "of",
             unit: "",
             default: "switch",
-            values: Values::Word(&["switch", "wakeup", "message", "interrupt"]),
+            values: Values::Word(&["switch", "wakeup", "message", "interrupt", "masked"]),
             help: "the experiment whose round is tried",
         },
         passed("pair", "the kinds of task of the round's experiment"),

@@ -29,7 +29,7 @@ use crate::{
     qemu::{
         chip::{architecture, quoted},
         modelled::{FILE, Modelled, Reads},
-        worst::{self, Sweep},
+        worst::{Rounds, Sweep},
     },
     stream::StreamBuilder,
 };
@@ -607,8 +607,8 @@ impl Observed<'_> {
             Arrivals::Number(number) => Some(number.to_string()),
         };
         let once = |first: usize| {
-            let (mark, exception) = (round.address, exception.as_deref());
-            let options = worst::options(&file, mark, first, exception, self.chip.as_ref());
+            let rounds = Rounds::new(round.address, exception.as_deref());
+            let options = rounds.options(&file, first, self.chip.as_ref());
             let mut qemu = self.command(&options, NOWHERE)?;
             qemu.arg("-singlestep");
             let discard = &mut |_: &[u8]| anyhow::Ok(());

@@ -77,6 +77,14 @@ impl<'image> Symbols<'image> {
         chosen.map(Frame::name).or_else(label).unwrap_or_else(|| format!("{address:#x}"))
     }
 
+    /// Returns the address of the function whose demangled name ends like this; `None` unless there is
+    /// exactly one.
+    pub fn address(&self, end: &str) -> Option<u64> {
+        let is_it = |name: &str| demangle_auto(name.into(), None).ends_with(end);
+        let mut all = self.labels.iter().filter(|(_, name)| is_it(name)).map(|(at, _)| *at);
+        all.next().filter(|_| all.next().is_none())
+    }
+
     /// Returns the function of an instruction, with the file and the line where they are known.
     pub fn place(&self, address: u64) -> String {
         let function = self.function(address);

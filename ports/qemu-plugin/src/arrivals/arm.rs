@@ -19,6 +19,9 @@ use crate::{
 const SYSTICK_CONTROL: u64 = 0xe000_e010;
 const ENABLED_INTERRUPTS: u64 = 0xe000_e100;
 const SYSTICK: u32 = 15;
+/// The priorities of the exceptions 12 to 15, a byte each, and of the lines.
+const SYSTEM_PRIORITIES: u64 = 0xe000_ed20;
+const PRIORITIES: u64 = 0xe000_e400;
 
 pub struct Arm(pub Worker);
 
@@ -38,9 +41,15 @@ impl Interrupts for Arm {
         let has_line = |line: &u32| lines[*line as usize / 32] >> (line % 32) & 1 != 0;
         let systick = (control & 2 != 0).then_some(SYSTICK);
         let all = systick.into_iter().chain((0..224).filter(has_line).map(|line| 16 + line));
-        let interrupt = |number| {
+        let [of_the_system] = processor.words(SYSTEM_PRIORITIES);
+        let of_lines: [u32; 56] = processor.words(PRIORITIES);
+        let interrupt = |number: u32| {
             let handler = vectors[number as usize] & !1;
-            Interrupt { number, cause: number, handler }
+            let priority = match number.checked_sub(16) {
+                None => of_the_system >> 24,
+                Some(line) => of_lines[line as usize / 4] >> (8 * (line % 4)) & 0xff,
+            };
+            Interrupt { number, cause: number, handler, priority }
         };
         all.map(interrupt).collect()
     }
@@ -53,6 +62,10 @@ impl Interrupts for Arm {
     /// the handler: the processor's state says that it runs.
     fn has_begun(&self, processor: &Processor, interrupt: Interrupt, _: Step) -> bool {
         running(processor) == interrupt.cause
+    }
+
+    fn has_ended(&self, processor: &Processor, interrupt: Interrupt, _: bool) -> bool {
+        running(processor) != interrupt.cause
     }
 }
 

@@ -20,10 +20,14 @@
 //! | line | meaning |
 //! |---|---|
 //! | `enabled NUMBER ADDRESS` | an exception that the image has enabled, and its handler |
-//! | `exception NUMBER` | the one that is made pending: `exception=`, else the processor's own timer, else the first |
+//! | `exception NUMBER` | the one that is made pending: `exception=`, else the processor's own timer, else the first; with `exception=urgent`, the most urgent one |
 //! | `path ADDRESS` | the next instruction of a round |
 //! | `arrival K WAIT LENGTH TRIES LEAST HALVES MOST` | instructions to the handler, and of the round with it; cycles to the handler |
 //! | `missed K` | every try took another path |
+//!
+//! With `together=N`, the handler is no part of the round, because it leaves the kernel as it is, and
+//! comes back to the instruction before which it began. Then N arrivals are tried in each round, equally
+//! far apart (module `aside`).
 //!
 //! With the options of the module `cycles` but for `cycles=`, the last three are the least number of
 //! cycles, twice the estimate and the greatest number, from the beginning of the instruction of the
@@ -33,6 +37,7 @@
 //! `-singlestep`, each instruction is a block of its own, so that it is taken before the next one.
 
 mod arm;
+mod aside;
 mod riscv;
 
 use std::{
@@ -50,7 +55,11 @@ use std::{
 
 use chronoscope_cycles::{Cause, Sum};
 
-use self::{arm::Arm, riscv::Riscv};
+use self::{
+    arm::Arm,
+    aside::{Aside, Outcome},
+    riscv::Riscv,
+};
 use crate::{
     api::{self, Block, Id, Info, RawBlock},
     clock::{self, Clock},
@@ -80,6 +89,29 @@ struct Interrupt {
     cause: u32,
     /// The handler's first instruction.
     handler: u32,
+    /// The priority: the least number is the most urgent one.
+    priority: u32,
+}
+
+/// The interrupt that is to arrive.
+#[derive(Clone, Copy)]
+enum Choice {
+    /// The first one that the image has enabled.
+    First,
+    /// The most urgent one, the first of equal ones.
+    Urgent,
+    Number(u32),
+}
+
+impl Choice {
+    fn from(enabled: &[Interrupt], choice: Self) -> Option<Interrupt> {
+        let mut all = enabled.iter().copied();
+        match choice {
+            Self::First => all.next(),
+            Self::Urgent => all.min_by_key(|interrupt| interrupt.priority),
+            Self::Number(number) => all.find(|interrupt| interrupt.number == number),
+        }
+    }
 }
 
 /// An instruction that an image may read a clock by.
@@ -112,6 +144,15 @@ trait Interrupts: Send {
 
     /// Returns whether the handler of a pending interrupt has begun.
     fn has_begun(&self, processor: &Processor, interrupt: Interrupt, step: Step) -> bool;
+
+    /// Returns whether an instruction ends a handler.
+    fn ends_a_handler(&self, _word: u32) -> bool {
+        false
+    }
+
+    /// Returns whether the handler of an interrupt has ended. `after_its_end` says whether the
+    /// instruction that executed last ends a handler.
+    fn has_ended(&self, processor: &Processor, interrupt: Interrupt, after_its_end: bool) -> bool;
 
     /// Called when the handler has begun.
     fn began(&self, _: Interrupt) {}
@@ -170,6 +211,11 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         cycles::prepare(info, arguments)?;
     }
     let first = number("first")?.unwrap_or(0) as usize;
+    let choice = match value("exception") {
+        Some("urgent") => Choice::Urgent,
+        _ => number("exception")?.map_or(Choice::First, Choice::Number),
+    };
+    let aside = number("together")?.map(|together| Aside::new(together as usize, first));
     let sweep = Sweep {
         emulator,
         interrupts,
@@ -177,7 +223,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         mark,
         marks: 1,
         passed: 0,
-        asked: number("exception")?,
+        choice,
         interrupt: Interrupt::default(),
         before: 0,
         phase: Phase::Skip(number("skip")?.unwrap_or(0)),
@@ -188,6 +234,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         first,
         tries: 0,
         wait: Wait::ToCome,
+        aside,
         file: create(value("arrivals").unwrap_or_default())?,
     };
     *lock(&SWEEP) = Some(sweep);
@@ -302,8 +349,7 @@ struct Sweep {
     /// The marks of a round, and those that the current one has had, but for its first.
     marks: u32,
     passed: u32,
-    /// The number of the interrupt that is asked for.
-    asked: Option<u32>,
+    choice: Choice,
     /// The interrupt that arrives.
     interrupt: Interrupt,
     /// The instruction that executed last.
@@ -321,12 +367,14 @@ struct Sweep {
     first: usize,
     tries: u32,
     wait: Wait,
+    /// The handler as no part of the round.
+    aside: Option<Aside>,
     file: BufWriter<File>,
 }
 
 impl Sweep {
-    /// Takes in the instruction that is about to execute.
-    fn step(&mut self, at: u32) {
+    /// Takes in the instruction that is about to execute. `ends_a_handler` says whether it does.
+    fn step(&mut self, at: u32, ends_a_handler: bool) {
         if let Wait::Pending(waited, since) = self.wait {
             self.wait = if self.has_begun(at) {
                 Wait::Over(waited, self.cycles(since, at))
@@ -336,7 +384,12 @@ impl Sweep {
                 Wait::Pending(waited + 1, since)
             };
         }
+        let is_aside = self.is_aside(at, ends_a_handler);
         self.before = at;
+        if is_aside {
+            return;
+        }
+        self.come_back();
         self.passed += u32::from(at == self.mark);
         if self.passed == self.marks {
             self.passed = 0;
@@ -373,6 +426,29 @@ impl Sweep {
         self.processor.as_ref().is_some_and(is_taken)
     }
 
+    /// Returns whether the instruction is of the handler, and that is no part of the round.
+    fn is_aside(&mut self, at: u32, ends_a_handler: bool) -> bool {
+        let step = Step { before: self.before, at };
+        let (Some(aside), Some(processor)) = (&mut self.aside, &self.processor) else {
+            return false;
+        };
+        // The interrupt is not chosen yet.
+        if self.interrupt.handler == 0 {
+            return false;
+        }
+        aside.step(self.interrupts.as_ref(), processor, self.interrupt, step, ends_a_handler)
+    }
+
+    /// Notes the arrival whose handler has ended, if the handler is no part of the round.
+    fn come_back(&mut self) {
+        let (Some(aside), Wait::Over(wait, cycles)) = (&mut self.aside, self.wait) else { return };
+        let tries = self.tries + 1;
+        let length = self.path.len() + aside.handled();
+        aside.note(self.arrival, Outcome::Tried { wait, length, tries, cycles });
+        self.arrival = aside.next(self.arrival);
+        (self.tries, self.wait) = (0, Wait::ToCome);
+    }
+
     /// The cycles since then, at the instruction of the handler that is seen first. If that is not the
     /// handler's first one, the model has not seen the entry either.
     fn cycles(&self, since: Sum, at: u32) -> Sum {
@@ -390,10 +466,19 @@ impl Sweep {
         let length = self.position + 1;
         self.phase = match self.phase {
             Phase::Skip(left @ 1..) => Phase::Skip(left - 1),
-            Phase::Skip(0) => Phase::Record(PATIENCE),
+            Phase::Skip(0) => {
+                // The path leaves its handler out.
+                if self.aside.is_some() {
+                    self.choose();
+                }
+                Phase::Record(PATIENCE)
+            }
             Phase::Record(left) => Phase::Compare(left),
             Phase::Compare(_) if self.follows && length == self.path.len() => {
-                self.choose();
+                if self.aside.is_none() {
+                    self.choose();
+                }
+                self.begin();
                 Phase::Sweep
             }
             Phase::Compare(0) if self.marks == MOST_MARKS => {
@@ -422,19 +507,18 @@ impl Sweep {
         match self.wait {
             // The handler comes in the next round.
             Wait::Pending(..) => return,
-            Wait::Over(wait, Sum { least, estimate_halves, most, .. }) => {
+            _ if self.aside.is_some() => return self.next_round_of_many(),
+            Wait::Over(wait, cycles) => {
                 let tries = self.tries + 1;
-                written(writeln!(
-                    self.file,
-                    "arrival {arrival} {wait} {length} {tries} {least} {estimate_halves} {most}"
-                ));
+                let outcome = Outcome::Tried { wait, length, tries, cycles };
+                written(outcome.write(arrival, &mut self.file));
             }
             Wait::ToCome if self.tries + 1 < TRIES => {
                 self.tries += 1;
                 return;
             }
             Wait::ToCome if arrival == self.first => {
-                written(writeln!(self.file, "missed {arrival}"));
+                written(Outcome::Missed.write(arrival, &mut self.file));
             }
             Wait::ToCome => self.end(),
         }
@@ -444,35 +528,58 @@ impl Sweep {
         }
     }
 
+    /// Begins a round for several arrivals with the first one that was not tried, unless no round comes
+    /// to that one.
+    fn next_round_of_many(&mut self) {
+        let Some(aside) = &mut self.aside else { return };
+        let is_the_same = aside.first() == Some(self.arrival);
+        self.tries = if is_the_same { self.tries + 1 } else { 0 };
+        if self.tries == TRIES {
+            aside.note(self.arrival, Outcome::Missed);
+            self.tries = 0;
+        }
+        match aside.first() {
+            Some(first) => self.arrival = first,
+            None => self.end(),
+        }
+    }
+
     /// Ends the start of the image.
     fn end(&mut self) -> ! {
-        written(self.file.flush());
+        self.finish();
         exit();
+    }
+
+    /// Writes the rest of the arrivals.
+    fn finish(&mut self) {
+        if let Some(aside) = &self.aside {
+            written(aside.write(&mut self.file));
+        }
+        written(self.file.flush());
     }
 
     /// Makes the exception pending if its instruction executes now, and the round has come there by
     /// the path.
     fn approach(&mut self, at: u32) {
-        if self.wait != Wait::ToCome || !self.follows {
+        let is_to_come = self.wait == Wait::ToCome;
+        if !self.follows || !is_to_come && self.aside.is_none() {
             return;
         }
         self.follows = self.path.get(self.position) == Some(&at);
-        if self.follows && self.position == self.arrival {
+        if self.follows && is_to_come && self.position == self.arrival {
             self.wait = Wait::Pending(0, cycles::sum().unwrap_or_default());
             self.interrupts.pend(self.interrupt);
         }
     }
 
-    /// Chooses the exception, and writes the path.
+    /// Chooses the exception.
     fn choose(&mut self) {
         let Some(processor) = &self.processor else { return };
         let enabled = self.interrupts.enabled(processor);
         for Interrupt { number, handler, .. } in &enabled {
             written(writeln!(self.file, "enabled {number} {handler:#x}"));
         }
-        let is_asked =
-            |interrupt: &&Interrupt| self.asked.is_none_or(|asked| asked == interrupt.number);
-        let Some(interrupt) = enabled.iter().find(is_asked).copied() else {
+        let Some(interrupt) = Choice::from(&enabled, self.choice) else {
             let known: Vec<String> =
                 enabled.iter().map(|interrupt| interrupt.number.to_string()).collect();
             give_up(&format!("the image has not enabled that exception, but: {}", known.join(", ")))
@@ -480,8 +587,15 @@ impl Sweep {
         self.interrupt = interrupt;
         let number = interrupt.number;
         written(writeln!(self.file, "exception {number}"));
+    }
+
+    /// Writes the path, from which on arrivals are tried.
+    fn begin(&mut self) {
         for at in &self.path {
             written(writeln!(self.file, "path {at:#x}"));
+        }
+        if let Some(aside) = &mut self.aside {
+            aside.begin(self.path.len());
         }
     }
 }
@@ -500,13 +614,17 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     // The model takes in an instruction before the sweep reads the sums.
     cycles::watch(block);
     for instruction in block.instructions() {
-        instruction.on_execution(on_instruction, instruction.address() as usize);
+        // The lowest bit of an instruction's address is 0.
+        let ends = sweep.interrupts.ends_a_handler(instruction.word());
+        let packed = instruction.address() as u32 as usize | usize::from(ends);
+        instruction.on_execution(on_instruction, packed);
     }
 }
 
-extern "C" fn on_instruction(_: c_uint, at: *mut c_void) {
+extern "C" fn on_instruction(_: c_uint, packed: *mut c_void) {
+    let packed = packed.addr() as u32;
     if let Some(sweep) = lock(&SWEEP).as_mut() {
-        sweep.step(at.addr() as u32);
+        sweep.step(packed & !1, packed & 1 != 0);
     }
 }
 
@@ -515,7 +633,7 @@ extern "C" fn on_exit(_: Id, _: *mut c_void) {
         written(loads.file.flush());
     }
     if let Some(sweep) = lock(&SWEEP).as_mut() {
-        written(sweep.file.flush());
+        sweep.finish();
     }
 }
 

@@ -102,7 +102,7 @@ impl Interrupts for Riscv {
         let all = own(TIMERS).chain(lines).chain(own(SOFTWARE));
         all.map(|(number, cause)| {
             let handler = self.handler(processor, cause);
-            Interrupt { number, cause, handler }
+            Interrupt { number, cause, handler, priority: 0 }
         })
         .collect()
     }
@@ -119,6 +119,15 @@ impl Interrupts for Riscv {
         let is_entry =
             step.at == handler || step.at == after(processor, handler) && step.before != handler;
         is_entry && self.is_last(processor, cause)
+    }
+
+    /// `mret` and `sret`.
+    fn ends_a_handler(&self, word: u32) -> bool {
+        [0x3020_0073, 0x1020_0073].contains(&word)
+    }
+
+    fn has_ended(&self, _: &Processor, _: Interrupt, after_its_end: bool) -> bool {
+        after_its_end
     }
 
     /// A handler that has begun, but has not yet asked PLIC or cleared the device, does so for an interrupt

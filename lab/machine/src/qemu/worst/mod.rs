@@ -1,0 +1,326 @@
+//! The experiment `worst` on an emulated Cortex-M or RISC-V: an interrupt at every instruction of a round
+//! of another experiment.
+//!
+//! The image runs twice, unchanged. In the first run, QEMU's plugin writes the reads of clocks, which
+//! may be loads from devices; the starts of the samples are among them, and the read at which most
+//! samples start is the mark, where a round begins. In the second run the plugin makes the interrupt
+//! pending, an instruction later in each round (`ports/qemu-plugin/src/arrivals`).
+//!
+//! The samples of `masked` start when an interrupt is due. There the mark is the function that sets it,
+//! once a round.
+
+mod mark;
+mod sweep;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use chronoscope_child::{self as child, Folder};
+use chronoscope_suite::{
+    experiments,
+    wire::{Clock, Domain, Record},
+};
+
+pub(crate) use self::sweep::Sweep;
+use self::mark::{Starts, inner_mark, mark, starts};
+use super::{
+    Qemu, Variant,
+    chip::{self, quoted},
+    modelled::Modelled,
+    plugin, semihosting,
+};
+use crate::{
+    Request, Round, Start, description::word_of_kind, profile::Symbols, scratch,
+    stream::StreamBuilder,
+};
+
+/// The rounds before the first one that counts, in which caches of the kernel's own fill.
+const SKIPPED: u32 = 20;
+
+/// The arrivals in a round of `masked`, whose handler leaves the kernel as it is.
+const TOGETHER: u32 = 16;
+
+/// The function that sets the interrupt of a round of `masked`.
+const SETS_THE_INTERRUPT: &str = "masked::Masked<K>::set";
+
+/// Tries every arrival, and passes the waits to `sink`.
+///
+/// # Errors
+/// The image cannot be built or run, or its round has no mark or does not repeat.
+pub(super) fn run(
+    qemu: &Qemu<'_>,
+    start: &Start<'_>,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut stream = StreamBuilder::begin(qemu.image.kernel(), start.request)?;
+    if !offers_rounds(qemu) {
+        return sink(&stream.refuse("the interrupts of this chip cannot be made pending here")?);
+    }
+    let bench = Bench::new(qemu, start)?;
+    let tried = match bench.rounds()? {
+        Found::Round(Tried { mark, sweep }) => sweep.completed(|first| bench.sweep(mark, first))?,
+        Found::Refused(why) => return sink(&stream.refuse(&why)?),
+    };
+    let image = fs::read(&bench.file)?;
+    let clock = match &bench.modelled {
+        Some(chip) => chip.clock(),
+        None => {
+            let (domain, hertz) = (Domain::Instructions, qemu.chip.hertz());
+            Record::Clock(Clock { domain, hertz, resolution: 1 })
+        }
+    };
+    stream.send(&clock)?;
+    tried.write(&mut stream, bench.modelled.is_some(), &Symbols::read(&image)?)?;
+    sink(&stream.end()?)
+}
+
+/// The instructions of one round by function, as [`run`] finds it.
+///
+/// # Errors
+/// As of [`run`], or the image refuses the experiment.
+pub(super) fn round(qemu: &Qemu<'_>, start: &Start<'_>) -> Result<Round> {
+    let target = format!("{}@{}", qemu.image.kernel(), qemu.chip.name);
+    ensure!(offers_rounds(qemu), "the rounds of {target} cannot be looked at");
+    let bench = Bench::new(qemu, start)?;
+    let tried = match bench.rounds()? {
+        Found::Round(tried) => tried,
+        Found::Refused(why) => bail!("{target}: {why}"),
+    };
+    let image = fs::read(&bench.file)?;
+    let symbols = Symbols::read(&image)?;
+    let mut runs: Vec<(String, u64)> = Vec::new();
+    for at in &tried.sweep.path {
+        let function = symbols.function(*at);
+        match runs.last_mut() {
+            Some((last, instructions)) if *last == function => *instructions += 1,
+            _ => runs.push((function, 1)),
+        }
+    }
+    Ok(Round { architecture: qemu.chip.architecture(), runs })
+}
+
+/// Returns whether the plugin knows the chip's interrupts and marks.
+fn offers_rounds(qemu: &Qemu<'_>) -> bool {
+    qemu.chip.timers.is_none()
+}
+
+/// An image that is started for its rounds.
+struct Bench<'a, 'm> {
+    qemu: &'a Qemu<'m>,
+    start: &'a Start<'a>,
+    /// The chip in whose time the waits are.
+    modelled: Option<Modelled>,
+    asked: Asked,
+    file: PathBuf,
+    folder: Folder,
+    plugin: String,
+}
+
+/// The rounds of an image.
+enum Found {
+    Round(Tried),
+    /// The image refuses the request.
+    Refused(String),
+}
+
+/// The arrivals that one start of the image tried, and the mark of its rounds.
+struct Tried {
+    mark: u64,
+    sweep: Sweep,
+}
+
+impl<'a, 'm> Bench<'a, 'm> {
+    fn new(qemu: &'a Qemu<'m>, start: &'a Start<'a>) -> Result<Self> {
+        let (modelled, request) = Modelled::split(start.request, qemu.chip, qemu.parts())?;
+        let asked = Asked::new(&request, qemu.image.kind())?;
+        let file = qemu.image.variant(Variant::Plain)?;
+        let plugin = quoted(&plugin(qemu.images)?);
+        Ok(Self { qemu, start, modelled, asked, file, folder: scratch::folder()?, plugin })
+    }
+
+    /// Runs the image with more options of QEMU's.
+    fn run(
+        &self,
+        request: &Request,
+        more: &[String],
+        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let chip = self.qemu.chip;
+        let mut command = chip::command(chip);
+        command.arg("-semihosting-config").arg(semihosting(request)).args(more);
+        command.arg("-kernel").arg(&self.file);
+        child::run(&mut command, chip.program(), self.start.limit, self.start.stop, sink)
+    }
+
+    /// Finds the round, and tries the arrivals that one start of the image has rounds for.
+    fn rounds(&self) -> Result<Found> {
+        if self.asked.is_set_once_a_round() {
+            return self.rounds_of_masked();
+        }
+        let loads = self.folder.path("loads");
+        let mut stream = Vec::new();
+        let options = format!("{},loads={}", self.plugin, quoted(&loads));
+        self.run(&self.asked.request, &["-plugin".to_owned(), options], &mut |bytes| {
+            stream.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        let starts = match starts(&stream)? {
+            Starts::Of(starts) => starts,
+            Starts::Refused(why) => return Ok(Found::Refused(why)),
+        };
+        let mark = mark(&starts, &fs::read_to_string(&loads)?)?;
+        let tried = Tried { mark, sweep: self.sweep(mark, 0)? };
+        // A sample may be of many operations, one after the other: then one of them is the round.
+        let inner = if tried.sweep.is_complete() { None } else { inner_mark(&tried.sweep.path) };
+        Ok(Found::Round(match inner {
+            None => tried,
+            Some(mark) => Tried { mark, sweep: self.sweep(mark, 0)? },
+        }))
+    }
+
+    /// Finds the round of `masked`, from one setting of its interrupt to the next. A short run tells
+    /// whether the image has it.
+    fn rounds_of_masked(&self) -> Result<Found> {
+        let mut stream = Vec::new();
+        self.run(&self.asked.request.clone().with("loops", 10), &[], &mut |bytes| {
+            stream.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        if let Starts::Refused(why) = starts(&stream)? {
+            return Ok(Found::Refused(why));
+        }
+        let mark = Symbols::read(&fs::read(&self.file)?)?
+            .address(SETS_THE_INTERRUPT)
+            .context("the image has no function that sets the interrupt of a round")?;
+        Ok(Found::Round(Tried { mark, sweep: self.sweep(mark, 0)? }))
+    }
+
+    /// Tries the arrivals from the instruction `first` of the round on.
+    fn sweep(&self, mark: u64, first: usize) -> Result<Sweep> {
+        let arrivals = self.folder.path("arrivals");
+        let options = self.asked.rounds(mark).options(&arrivals, first, self.modelled.as_ref());
+        let options = format!("{},{options}", self.plugin);
+        let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
+        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            self.run(&self.asked.request, &options, &mut |_| Ok(()))?;
+            sink(&fs::read(&arrivals)?)
+        };
+        let (kernel, chip) = (self.qemu.image.kernel(), &self.qemu.chip.name);
+        let place = format!("mark={mark:#x} first={first}");
+        let what = format!("{kernel}@{chip} {} {place}", self.start.request);
+        let mut bytes = Vec::new();
+        self.qemu.agreements.run(&self.file, &what, once, &mut |more| {
+            bytes.extend_from_slice(more);
+            Ok(())
+        })?;
+        Sweep::parse(&String::from_utf8(bytes).context("the arrivals are no text")?)
+    }
+}
+
+/// The rounds in which an interrupt arrives.
+pub(crate) struct Rounds<'a> {
+    /// The address of the instruction at which a round begins.
+    pub mark: u64,
+    /// The rounds before the first one that counts.
+    pub skipped: u32,
+    /// The number of the exception, or `urgent`; `None` for the kernel's timer.
+    pub exception: Option<&'a str>,
+    /// The arrivals of one round; `None` for one, whose handler is a part of the round.
+    pub together: Option<u32>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Rounds with one arrival each.
+    pub fn new(mark: u64, exception: Option<&'a str>) -> Self {
+        Self { mark, skipped: SKIPPED, exception, together: None }
+    }
+
+    /// The plugin's options for the arrivals from the instruction `first` of the round on.
+    pub fn options(&self, file: &Path, first: usize, chip: Option<&Modelled>) -> String {
+        let Self { mark, skipped, exception, together } = self;
+        let mut options = format!("arrivals={},mark={mark:#x},skip={skipped}", quoted(file));
+        options += &format!(",first={first}");
+        if let Some(exception) = exception {
+            options += &format!(",exception={exception}");
+        }
+        if let Some(together) = together {
+            options += &format!(",together={together}");
+        }
+        if let Some(chip) = chip {
+            options += &format!(",{}", chip.options());
+        }
+        options
+    }
+}
+
+/// The round that is asked for.
+struct Asked {
+    request: Request,
+    exception: Option<String>,
+}
+
+impl Asked {
+    /// # Errors
+    /// The experiment of the round does not have one of the parameters.
+    fn new(request: &Request, kind: &str) -> Result<Self> {
+        let name = request.get("of").unwrap_or("switch");
+        let Some(spec) = experiments::find(name) else { bail!("unknown experiment `{name}`") };
+        let mut inner = Request::new(name);
+        for parameter in experiments::worst::SPEC.parameters {
+            let passed = !matches!(parameter.name, "of" | "interrupt");
+            if let Some(value) = request.get(parameter.name).filter(|_| passed) {
+                ensure!(
+                    spec.parameters.iter().any(|known| known.name == parameter.name),
+                    "`{name}` has no parameter `{}`",
+                    parameter.name
+                );
+                inner = inner.with(parameter.name, value);
+            }
+        }
+        for parameter in spec.parameters {
+            if let Some(word) = word_of_kind(parameter, kind)
+                && inner.get(parameter.name).is_none()
+            {
+                inner = inner.with(parameter.name, word);
+            }
+        }
+        let exception = request.get("interrupt").map(str::to_owned);
+        Ok(Self { request: inner, exception })
+    }
+
+    /// Returns whether the experiment sets an interrupt once a round, whose handler calls no kernel.
+    fn is_set_once_a_round(&self) -> bool {
+        self.request.experiment() == experiments::masked::SPEC.name
+    }
+
+    /// The rounds from this mark on.
+    fn rounds(&self, mark: u64) -> Rounds<'_> {
+        let exception = self.exception.as_deref();
+        if !self.is_set_once_a_round() {
+            return Rounds::new(mark, exception);
+        }
+        let skipped = experiments::masked::ALONE as u32 + SKIPPED;
+        let exception = exception.or(Some("urgent"));
+        Rounds { mark, skipped, exception, together: Some(TOGETHER) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::request;
+
+    #[test]
+    fn the_round_is_of_the_kernel_s_own_kind_of_task() {
+        let asked = |text, kind| Asked::new(&request(text), kind).map(|asked| asked.request);
+        let switch = asked("worst of=switch tasks=2 interrupt=15", "coroutine").unwrap();
+        assert_eq!(switch, request("switch tasks=2 pair=coroutine-coroutine"));
+        let message = asked("worst of=message kind=thread", "coroutine").unwrap();
+        assert_eq!(message, request("message kind=thread"));
+        let error = asked("worst of=message tasks=2", "thread").unwrap_err().to_string();
+        assert!(error.contains("`message` has no parameter `tasks`"), "{error}");
+    }
+}
