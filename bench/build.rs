@@ -74,7 +74,7 @@ const CVA6: Core = Core {
     folder: "pythondata_cpu_cva6/system_verilog",
     files: "cva6",
     before: &["cva6_config.sv"],
-    own: &["core_cva6.sv", "bench64.sv", "memory64.sv"],
+    own: &["core_cva6.sv", "bench64.sv", "memory_cva6.sv"],
     // The core concatenates unsized numbers, and has arrays and signals as the CV32E40P has.
     flags: &[
         "-Wno-WIDTH",
@@ -111,10 +111,54 @@ const CVA6: Core = Core {
     mcycle: None,
 };
 
+const ROCKET: Core = Core {
+    folder: "pythondata_cpu_rocket/verilog",
+    files: "rocket",
+    before: &[],
+    own: &["core_rocket.sv", "bench64.sv", "memory_rocket.sv"],
+    // Without the assertions and the start from random values that check the core itself.
+    flags: &[
+        "+define+SYNTHESIS",
+        "generated-src/freechips.rocketchip.system.LitexFullConfig.behav_srams.v",
+    ],
+    changes: &[Change {
+        file: "generated-src/freechips.rocketchip.system.LitexFullConfig.v",
+        texts: ROCKETS_TEXTS,
+    }],
+    mcycle: None,
+};
+const ROCKET_SMALL: Core = Core {
+    flags: &[
+        "+define+SYNTHESIS",
+        "generated-src/freechips.rocketchip.system.LitexLinuxConfig.behav_srams.v",
+    ],
+    changes: &[Change {
+        file: "generated-src/freechips.rocketchip.system.LitexLinuxConfig.v",
+        texts: ROCKETS_TEXTS,
+    }],
+    ..ROCKET
+};
+/// `mcycle` reads as the board's time, so it also counts in `wfi` and with idle skip. The page of the
+/// real-time clock takes the place of a device's that the board lacks, in the memory attributes of
+/// the TLBs and of the page-table walker.
+const ROCKETS_TEXTS: &[(&str, &str)] = &[
+    ("wire [63:0] value_1 = {large_1,small_1};", "wire [63:0] value_1 = bench.now;"),
+    ("tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h3000;", "tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h101000;"),
+    (" _legal_address_T = mpu_physaddr ^ 40'h3000;", " _legal_address_T = mpu_physaddr ^ 40'h101000;"),
+    ("_pmaPgLevelHomogeneous_T ^ 56'h3000;", "_pmaPgLevelHomogeneous_T ^ 56'h101000;"),
+];
+
 const BOARD: [&str; 4] = ["debug.sv", "rtc.sv", "bench_registers.sv", "plic.sv"];
 
 fn main() {
-    let cores = [("IBEX", IBEX), ("IBEX_WB", IBEX_WB), ("CV32E40P", CV32E40P), ("CVA6", CVA6)];
+    let cores = [
+        ("IBEX", IBEX),
+        ("IBEX_WB", IBEX_WB),
+        ("CV32E40P", CV32E40P),
+        ("CVA6", CVA6),
+        ("ROCKET", ROCKET),
+        ("ROCKET_SMALL", ROCKET_SMALL),
+    ];
     let is_chosen = |name: &str| env::var_os(format!("CARGO_FEATURE_{name}")).is_some();
     let mut chosen = cores.into_iter().filter(|(name, _)| is_chosen(name));
     let (Some((_, core)), None) = (chosen.next(), chosen.next()) else {

@@ -1,5 +1,6 @@
 // The bench board around a core of 64 bits with caches and supervisor mode: the devices of `bench.sv`
-// behind one bus, at the same addresses. See docs/machines/bench.md.
+// behind one bus, at the same addresses. The core's package `core_pkg` has the signals of its bus and
+// its debug ROM. See docs/machines/bench.md.
 module bench (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -21,8 +22,8 @@ module bench (
   output logic [15:0] watch_o,
   output logic [31:0] retired_pc_o
 );
-  ariane_axi::req_t  request;
-  ariane_axi::resp_t response;
+  core_pkg::request_t  request;
+  core_pkg::response_t response;
   logic software_irq, external_irq, debug_req, sleep;
   core core (
     .clk_i, .rst_ni, .request_o(request), .response_i(response),
@@ -35,7 +36,7 @@ module bench (
   memory memory (
     .clk_i, .rst_ni, .wait_states_i, .request_i(request), .response_o(response),
     .register_req_o(req), .register_we_o(we), .register_addr_o(addr), .register_wdata_o(wdata),
-    .register_rdata_i(at_rom ? rom(addr[6:3]) : {2{rdata}})
+    .register_rdata_i(at_rom ? core_pkg::rom(addr[6:3]) : {2{rdata}})
   );
 
   // ---- the time: cycles since reset, and the next event due
@@ -46,20 +47,6 @@ module bench (
     else now <= next_now;
   assign time_o = now;
   assign due_o  = alarm_due < stimulus_due ? alarm_due : stimulus_due;
-
-  // The debug ROM of `debug.sv` for a core of 64 bits with caches. It writes the data cache back
-  // first, so that the probe sees what the program has stored, and the program what the probe has.
-  function automatic logic [63:0] rom(input logic [3:0] pair);
-    case (pair)
-      0: return {32'h00a0_2023, 32'h0ff0_000f};  // fence; sw a0, Operation(x0)
-      1: return {32'h00a0_2223, 32'h7b10_2573};  // csrr a0, dpc; sw a0, StoppedAt(x0)
-      2: return {32'h00c0_6503, 32'h00b0_2423};  // sw a1, Argument(x0); lwu a0, GoOnAt(x0)
-      3: return {32'h0000_a537, 32'h7b15_1073};  // csrw dpc, a0; lui a0, 10: ebreakm, ebreaks
-      4: return {32'h0100_2503, 32'h7b05_2073};  // csrs dcsr, a0; lw a0, Answer(x0)
-      5: return {32'h0000_006f, 32'h7b20_0073};  // dret; j .
-      default: return {2{32'h0000_006f}};        // j .
-    endcase
-  endfunction
 
   // ---- devices
   wire at_rom      = addr[31:11] == 21'h000001;
@@ -98,7 +85,7 @@ module bench (
 
   assign watch_o[8]     = stimulus_line;
   assign watch_o[9]     = sleep;
-  // Two instructions may retire in a cycle: the instruments that follow each are not offered.
+  // Two instructions may retire in a cycle of CVA6: the instruments that follow each are not offered.
   assign watch_o[15:11] = '0;
   assign retired_pc_o   = '0;
 endmodule

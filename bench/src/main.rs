@@ -7,6 +7,7 @@
 mod image;
 mod model;
 mod options;
+mod probe;
 mod retirement;
 mod run;
 mod semihosting;

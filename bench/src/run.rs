@@ -57,6 +57,8 @@ fn until_exit(
                     Next::GoOn { answer } => model.go_on(stop.at + 4, answer),
                     Next::Exit { well } => return Ok(well),
                 }
+                // The core may have worked for the probe meanwhile.
+                time = model.time();
             }
         } else if watch.sleeps() {
             let due = model.due().ok_or_else(|| {

@@ -6,7 +6,10 @@
 
 use std::io::{self, Write};
 
-use crate::model::{Model, Stop, WIDE};
+use crate::{
+    model::{Model, Stop, WIDE},
+    probe,
+};
 
 const OPEN: u32 = 0x01;
 const WRITE: u32 = 0x05;
@@ -74,9 +77,9 @@ impl Host<'_> {
         Ok(Next::GoOn { answer })
     }
 
-    fn open(&self, model: &Model, block: u32) -> Option<u32> {
+    fn open(&self, model: &mut Model, block: u32) -> Option<u32> {
         let [name, mode, length] = words(model, block)?;
-        let name = bytes(model, name, length)?;
+        let name = probe::load(model, name, length)?;
         Some(match mode {
             4..8 if name == CONSOLE => OUTPUT,
             8..12 if name == CONSOLE => ERRORS,
@@ -86,9 +89,9 @@ impl Host<'_> {
 
     /// Writes a block and returns the number of bytes not written. `None` if the block is not in
     /// memory.
-    fn write(&mut self, model: &Model, block: u32) -> Option<io::Result<u32>> {
+    fn write(&mut self, model: &mut Model, block: u32) -> Option<io::Result<u32>> {
         let [file, start, length] = words(model, block)?;
-        let bytes = bytes(model, start, length)?;
+        let bytes = probe::load(model, start, length)?;
         let written = match file {
             OUTPUT => self.output.write_all(&bytes),
             ERRORS => self.errors.write_all(&bytes),
@@ -103,27 +106,22 @@ impl Host<'_> {
         if length >= size {
             return Some(FAILED);
         }
-        let line = self.request.bytes().chain([0]);
-        let stored = (buffer..).zip(line).all(|(address, byte)| model.set_byte(address, byte));
-        let told = (block.checked_add(FIELD as u32)?..)
-            .zip(length.to_le_bytes())
-            .all(|(address, byte)| model.set_byte(address, byte));
-        (stored && told).then_some(0)
+        let line = [self.request.as_bytes(), &[0]].concat();
+        probe::store(model, buffer, &line)?;
+        probe::store(model, block.checked_add(FIELD)?, &length.to_le_bytes())?;
+        Some(0)
     }
 }
 
 /// The bytes of a field of a block: as many as a register has.
-const FIELD: usize = if WIDE { 8 } else { 4 };
+const FIELD: u32 = if WIDE { 8 } else { 4 };
 
 /// The fields of a block, of which the low 32 bits are read: addresses and lengths have no more.
-fn words<const N: usize>(model: &Model, block: u32) -> Option<[u32; N]> {
+fn words<const N: usize>(model: &mut Model, block: u32) -> Option<[u32; N]> {
     let mut words = [0; N];
-    for (word, address) in words.iter_mut().zip((block..).step_by(FIELD)) {
-        *word = model.word(address)?;
+    for (word, at) in words.iter_mut().zip((0..).step_by(FIELD as usize)) {
+        let bytes = probe::load(model, block.checked_add(at)?, 4)?;
+        *word = u32::from_le_bytes(bytes.try_into().ok()?);
     }
     Some(words)
-}
-
-fn bytes(model: &Model, start: u32, length: u32) -> Option<Vec<u8>> {
-    (start..start.checked_add(length)?).map(|address| model.byte(address)).collect()
 }

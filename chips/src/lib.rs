@@ -189,6 +189,9 @@ pub struct Core {
     pub remark: String,
     /// The names of the board's parameters.
     pub parameters: Vec<String>,
+    /// The core's `satp` keeps no identifiers of address spaces (ASIDs).
+    #[serde(default)]
+    pub lacks_asids: bool,
 }
 
 /// A chip whose time is modelled: a core with its flash.

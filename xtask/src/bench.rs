@@ -1,7 +1,7 @@
 //! cargo for the bench board, once for each core.
 //!
-//! The cores are no part of this repository: pip fetches the packages that hold them, whose hashes
-//! are in bench/cores.txt, and Verilator makes programs of them. The program is
+//! The cores are no part of this repository: pip fetches the package that holds a core, whose hash is
+//! in bench/cores.txt, and Verilator makes programs of them. The program is
 //! `target/bench/CORE/release/chronoscope-bench`, optimised always.
 
 use std::{fs, fs::File, path::Path, process::Command};
@@ -18,18 +18,19 @@ use crate::{
     say,
 };
 
-pub const USAGE: &str = "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND ARGUMENT…  cargo for the bench board, as in: bench ibex build";
+pub const USAGE: &str = "bench ibex|ibex-wb|cv32e40p|cva6|rocket|rocket-small COMMAND ARGUMENT…  cargo for the bench board, as in: bench ibex build";
 
 pub fn run(arguments: &[&str]) -> Result<()> {
     let [core, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
     let toolchain = Toolchain::find()?;
     packages::need(&["verilator", "g++"], "bench")?;
     let folder = target()?.join("bench");
-    fetch_cores(&folder)?;
+    let package = Package::with_core(core)?;
+    fetch(package, &folder)?;
     let mut cargo = toolchain.cargo(command);
     cargo.current_dir(root().join("bench"));
     if *command != "fmt" {
-        cargo.env("CHRONOSCOPE_BOARD", identity(core)?);
+        cargo.env("CHRONOSCOPE_BOARD", identity(core, package)?);
         cargo.args(["--locked", "--features", core]);
         if !rest.contains(&"--release") {
             cargo.arg("--release");
@@ -41,48 +42,124 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     become_command(cargo)
 }
 
-/// Unpacks the packages of bench/cores.txt in `folder/cores`, unless they are there.
-fn fetch_cores(folder: &Path) -> Result<()> {
+/// A package of `bench/cores.txt`.
+pub struct Package {
+    /// The name without its begin, `pythondata-cpu-`.
+    name: &'static str,
+    /// The licence of the cores' Verilog, by SPDX.
+    pub licence: &'static str,
+    cores: &'static [&'static str],
+    /// The beginnings of the names of the files that the boards need.
+    files: &'static [&'static str],
+}
+
+const PACKAGES: [Package; 4] = [
+    Package {
+        name: "ibex",
+        licence: "Apache-2.0",
+        cores: &["ibex", "ibex-wb"],
+        files: &["pythondata_cpu_ibex/system_verilog/"],
+    },
+    Package {
+        name: "cv32e40p",
+        licence: "SHL-0.51",
+        cores: &["cv32e40p"],
+        files: &["pythondata_cpu_cv32e40p/system_verilog/"],
+    },
+    Package {
+        name: "cva6",
+        licence: "SHL-0.51",
+        cores: &["cva6"],
+        files: &["pythondata_cpu_cva6/system_verilog/"],
+    },
+    // Two configurations of many: 18 MB of 409.
+    Package {
+        name: "rocket",
+        licence: "Apache-2.0",
+        cores: &["rocket", "rocket-small"],
+        files: &[
+            "pythondata_cpu_rocket/verilog/vsrc/plusarg_reader.v",
+            "pythondata_cpu_rocket/verilog/generated-src/freechips.rocketchip.system.LitexFullConfig.v",
+            "pythondata_cpu_rocket/verilog/generated-src/freechips.rocketchip.system.LitexFullConfig.behav_srams.v",
+            "pythondata_cpu_rocket/verilog/generated-src/freechips.rocketchip.system.LitexLinuxConfig.v",
+            "pythondata_cpu_rocket/verilog/generated-src/freechips.rocketchip.system.LitexLinuxConfig.behav_srams.v",
+        ],
+    },
+];
+
+impl Package {
+    /// The package of a core.
+    ///
+    /// # Errors
+    /// The bench has no such core.
+    pub fn with_core(core: &str) -> Result<&'static Self> {
+        let mut packages = PACKAGES.iter();
+        let package = packages.find(|package| package.cores.contains(&core));
+        package.with_context(|| format!("no core `{core}`: usage: cargo xtask {USAGE}"))
+    }
+
+    /// The line of `bench/cores.txt` with the package's version and hash:
+    /// `NAME==VERSION --hash=sha256:HASH`.
+    pub fn pin(&self) -> Result<String> {
+        let list = repository::read(&root().join("bench/cores.txt"))?;
+        let begin = format!("pythondata-cpu-{}==", self.name);
+        let pin = list.lines().find(|line| line.starts_with(&begin));
+        Ok(pin.with_context(|| format!("bench/cores.txt does not name {}", self.name))?.to_owned())
+    }
+}
+
+/// Fetches the package and unpacks its needed files in `folder/cores`, unless they are there.
+fn fetch(package: &Package, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     // Two labs may come here at once; the file is unlocked when it is closed.
     let lock = File::create(folder.join(".lock"))?;
     lock.lock()?;
-    let list = root().join("bench/cores.txt");
     let (cores, wheels) = (folder.join("cores"), folder.join("wheels"));
-    let listed = fs::read(&list).with_context(|| list.display().to_string())?;
-    if fs::read(cores.join("cores.txt")).is_ok_and(|unpacked| unpacked == listed) {
+    let unpacked = cores.join(format!("{}.txt", package.name));
+    let wanted = format!("{}\n{}\n", package.pin()?, package.files.join("\n"));
+    if fs::read_to_string(&unpacked).is_ok_and(|unpacked| unpacked == wanted) {
         return Ok(());
     }
     if command::output(&mut python(&["-m", "pip", "--version"])).is_err() {
         packages::install(&["pip"])?;
     }
-    say("fetching the cores");
-    for folder in [&cores, &wheels] {
-        let _ = fs::remove_dir_all(folder);
-        fs::create_dir_all(folder)?;
-    }
+    say(&format!("fetching the core {}", package.name));
+    let _ = fs::remove_dir_all(cores.join(format!("pythondata_cpu_{}", package.name)));
+    let _ = fs::remove_dir_all(&wheels);
+    fs::create_dir_all(&cores)?;
+    fs::create_dir_all(&wheels)?;
+    let list = wheels.join("cores.txt");
+    fs::write(&list, package.pin()?)?;
     let mut pip = python(&["-m", "pip", "--disable-pip-version-check", "--quiet", "download"]);
     pip.args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement"]);
     pip.arg(&list).arg("--dest").arg(&wheels);
-    command::run(&mut pip).context("could not fetch the cores that bench/cores.txt lists")?;
-    for wheel in fs::read_dir(&wheels)? {
-        let wheel = wheel?.path();
-        command::run(python(&["-m", "zipfile", "-e"]).arg(&wheel).arg(&cores))
+    command::run(&mut pip).with_context(|| {
+        format!("could not fetch the core {}, which bench/cores.txt lists", package.name)
+    })?;
+    let wheel = fs::read_dir(&wheels)?.filter_map(Result::ok).map(|entry| entry.path());
+    let wheel = wheel.filter(|path| path.extension().is_some_and(|extension| extension == "whl"));
+    for wheel in wheel {
+        command::run(python(&["-c", UNPACK]).arg(&wheel).arg(&cores).args(package.files))
             .with_context(|| format!("could not unpack {}", wheel.display()))?;
     }
-    fs::write(cores.join("cores.txt"), listed)?;
+    fs::remove_dir_all(&wheels)?;
+    fs::write(unpacked, wanted)?;
     Ok(())
 }
 
+/// Unpacks the files of a wheel whose names begin with one of the arguments.
+const UNPACK: &str = "import sys, zipfile
+wheel, folder, *wanted = sys.argv[1:]
+with zipfile.ZipFile(wheel) as wheel:
+    names = [name for name in wheel.namelist() if name.startswith(tuple(wanted))]
+    wheel.extractall(folder, names)
+";
+
 /// The versions and hashes that identify the board with a core, as lines `NAME: VALUE`. The board's
 /// program prints them.
-fn identity(core: &str) -> Result<String> {
+fn identity(core: &str, package: &Package) -> Result<String> {
     let bench = root().join("bench");
-    let list = repository::read(&bench.join("cores.txt"))?;
-    let package = format!("pythondata-cpu-{}==", core.trim_end_matches("-wb"));
-    let wheel = list.lines().find(|line| line.starts_with(&package));
-    let wheel = wheel.with_context(|| format!("bench/cores.txt does not name {core}"))?;
-    let wheel = wheel.replace("==", " ").replace(" --hash=sha256:", ", sha256 ");
+    let wheel = package.pin()?.replace("==", " ").replace(" --hash=sha256:", ", sha256 ");
     let mut sources = Vec::new();
     for folder in ["rtl", "src"] {
         for entry in fs::read_dir(bench.join(folder))? {

@@ -15,6 +15,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::{
+    bench,
     command,
     images::sha256,
     repository::{self, root},
@@ -211,14 +212,13 @@ fn crate_of(line: &str, checksums: &BTreeMap<String, String>) -> Result<Value> {
 
 /// The core of a bench board, from its line in bench/cores.txt.
 fn core(name: &str) -> Result<Value> {
-    let list = repository::read(&root().join("bench/cores.txt"))?;
-    let package = format!("pythondata-cpu-{}", name.trim_end_matches("-wb"));
-    let line = list.lines().find_map(|line| line.strip_prefix(&package)?.strip_prefix("=="));
-    let pinned = line.and_then(|line| line.split_once(" --hash=sha256:"));
-    let (version, hash) = pinned.with_context(|| format!("bench/cores.txt has no {package}"))?;
-    let licence = if package.ends_with("ibex") { "Apache-2.0" } else { "SHL-0.51" };
+    let package = bench::Package::with_core(name)?;
+    let (pin, licence) = (package.pin()?, package.licence);
+    let parts = pin.split_once(" --hash=sha256:");
+    let parts = parts.and_then(|(name, hash)| Some((name.split_once("==")?, hash)));
+    let ((package, version), hash) = parts.with_context(|| format!("no version and hash: {pin}"))?;
     let purl = format!("pkg:pypi/{package}@{version}");
-    Ok(component(&package, version, licence, Some(&purl), Some(hash)))
+    Ok(component(package, version, licence, Some(&purl), Some(hash)))
 }
 
 fn component(
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_core_is_listed_with_its_hash() {
-        for name in ["ibex", "ibex-wb", "cv32e40p", "cva6"] {
+        for name in ["ibex", "ibex-wb", "cv32e40p", "cva6", "rocket", "rocket-small"] {
             let core = core(name).unwrap();
             assert_eq!(core["hashes"][0]["content"].as_str().unwrap().len(), 64, "{core}");
         }

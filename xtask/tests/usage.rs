@@ -24,7 +24,7 @@ fn arguments_that_lack_are_named() {
         (&["firmware"][..], "firmware TRIPLE COMMAND"),
         (&["guest"], "guest TRIPLE [COMMAND"),
         (&["plugin"], "plugin COMMAND"),
-        (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p|cva6 COMMAND"),
+        (&["bench", "ibex"], "bench ibex|ibex-wb|cv32e40p|cva6|rocket|rocket-small COMMAND"),
         (&["tandem", "soak"], "tandem [benchmark|peers]"),
         (&["changelog"], "changelog check|release VERSION DATE"),
         (&["changelog", "release", "0.2.0"], "changelog check|release VERSION DATE"),

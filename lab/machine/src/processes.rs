@@ -19,19 +19,67 @@ pub(super) static ASID: Parameter = Parameter {
 const ASKING: [(&str, &str); 3] =
     [("kind", "process"), ("pair", "process-process"), ("handler", "process")];
 
+/// The identifiers of address spaces that a core's `satp` keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Identifiers {
+    Kept,
+    /// Each change of the address space needs a fence.
+    Absent,
+}
+
+impl Identifiers {
+    /// The default of [`ASID`].
+    pub(super) fn default(self) -> &'static str {
+        match self {
+            Self::Kept => ASID.default,
+            Self::Absent => "off",
+        }
+    }
+}
+
 /// Takes `asid` out of a request. Returns whether the request asks for processes, which need an
 /// image of their own, and the rest for the image.
 ///
 /// # Errors
-/// The request asks for a parameter of processes without one.
-pub(super) fn split(request: &Request) -> Result<(bool, Request)> {
+/// The request asks for a parameter of processes without one, or for identifiers that are absent.
+pub(super) fn split(request: &Request, identifiers: Identifiers) -> Result<(bool, Request)> {
     let asks_for_processes = ASKING.iter().any(|(name, value)| request.has(name, value));
     let rest = request.without(ASID.name);
-    match request.get(ASID.name) {
-        Some("off") if asks_for_processes => Ok((true, rest.with(ASID.name, "off"))),
-        Some("off") => {
+    match request.get(ASID.name).unwrap_or(identifiers.default()) {
+        "on" if identifiers == Identifiers::Absent => {
+            bail!(
+                "`asid=on`: this core keeps no identifiers of address spaces: leave asid out, or set asid=off"
+            )
+        }
+        "off" if asks_for_processes => Ok((true, rest.with(ASID.name, "off"))),
+        "off" if identifiers == Identifiers::Kept => {
             bail!("`asid=off` is for processes: add `kind=process` or `pair=process-process`")
         }
         _ => Ok((asks_for_processes, rest)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::request;
+
+    #[test]
+    fn a_core_without_identifiers_has_fences_and_refuses_identifiers() {
+        let split = |text, identifiers| super::split(&request(text), identifiers);
+        let image = |text| request(text);
+        for text in ["ticks kind=process", "ticks kind=process asid=off"] {
+            let asked = split(text, Identifiers::Absent).unwrap();
+            assert_eq!(asked, (true, image("ticks kind=process asid=off")), "{text}");
+        }
+        for text in ["ticks kind=thread", "ticks kind=thread asid=off"] {
+            let asked = split(text, Identifiers::Absent).unwrap();
+            assert_eq!(asked, (false, image("ticks kind=thread")), "{text}");
+        }
+        let refused = split("ticks kind=process asid=on", Identifiers::Absent).unwrap_err();
+        assert!(refused.to_string().contains("set asid=off"), "{refused}");
+        assert!(split("ticks kind=thread asid=off", Identifiers::Kept).is_err());
+        let asked = split("ticks kind=process", Identifiers::Kept).unwrap();
+        assert_eq!(asked, (true, image("ticks kind=process")));
     }
 }

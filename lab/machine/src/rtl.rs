@@ -20,7 +20,7 @@ use super::{
     firmware::{self, PINS},
     images::{Image, Images, Variant},
     lock::lock,
-    processes::{self, ASID},
+    processes::{self, ASID, Identifiers},
     scratch,
 };
 use crate::profile::Retirement;
@@ -37,6 +37,11 @@ static OWN: [&Parameter; 5] = [&PINS, &WAIT_STATES, &CLOCK, &SEED, &TRACE];
 fn parameters(core: &Core) -> impl Iterator<Item = &'static Parameter> {
     let known = |name: &String| OWN.into_iter().chain([&ASID]).find(|known| known.name == name);
     core.parameters.iter().filter_map(known)
+}
+
+/// The identifiers of address spaces that a core keeps.
+fn identifiers(core: &Core) -> Identifiers {
+    if core.lacks_asids { Identifiers::Absent } else { Identifiers::Kept }
 }
 
 /// The valid clock rates: the board passes its rate to the image as 32 bits.
@@ -112,13 +117,18 @@ impl Family for Cores {
     fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>> {
         let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
         let has_processes = image.has(Variant::Processes);
+        let identifiers = identifiers(core);
+        let default = |parameter: &'static Parameter| match parameter.name == ASID.name {
+            true => identifiers.default(),
+            false => parameter.default,
+        };
         let parameters = parameters(core)
             .filter(|parameter| has_processes || parameter.name != ASID.name)
-            .map(|parameter| (parameter, parameter.default.to_owned()));
+            .map(|parameter| (parameter, default(parameter).to_owned()));
         Ok(Some(Description {
             parameters: parameters.collect(),
             kind: Some(image.kind().to_owned()),
-            check: Arc::new(|request| Asked::new(request).map(drop)),
+            check: Arc::new(move |request| Asked::new(request, identifiers).map(drop)),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
     }
@@ -198,7 +208,7 @@ impl Rtl<'_> {
     /// Reads a request. Without an image for processes, the plain one gets the request, and refuses
     /// it.
     fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>> {
-        let asked = Asked::new(request)?;
+        let asked = Asked::new(request, identifiers(self.core))?;
         let variant = Some(asked.variant).filter(|variant| self.image.has(*variant));
         Ok(Asked { variant: variant.unwrap_or(Variant::Plain), ..asked })
     }
@@ -216,10 +226,10 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn new(request: &'a Request) -> Result<Self> {
+    fn new(request: &'a Request, identifiers: Identifiers) -> Result<Self> {
         let value =
             |parameter: &Parameter| request.get(parameter.name).unwrap_or(parameter.default);
-        let (asks_for_processes, rest) = processes::split(request)?;
+        let (asks_for_processes, rest) = processes::split(request, identifiers)?;
         let rest = OWN.iter().fold(rest, |rest, parameter| rest.without(parameter.name));
         let pins = value(&PINS) == "yes";
         let variant = match (pins, asks_for_processes) {
@@ -308,7 +318,7 @@ mod tests {
     fn what_is_the_board_s_is_taken_out() {
         let text = "switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes";
         let all = request(text);
-        let asked = Asked::new(&all).unwrap();
+        let asked = Asked::new(&all, Identifiers::Kept).unwrap();
         assert_eq!(
             (asked.pins, asked.wait_states, asked.hertz, asked.seed),
             (true, "3", 84_000_000, "7")
@@ -319,7 +329,7 @@ mod tests {
                 && asked.variant == Variant::Pins
         );
         let plain = request("switch");
-        let plain = Asked::new(&plain).unwrap();
+        let plain = Asked::new(&plain, Identifiers::Kept).unwrap();
         assert_eq!((plain.hertz, plain.variant), (100_000_000, Variant::Plain));
     }
 
@@ -328,7 +338,7 @@ mod tests {
         for text in
             ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"]
         {
-            assert!(Asked::new(&request(text)).is_err(), "{text}");
+            assert!(Asked::new(&request(text), Identifiers::Kept).is_err(), "{text}");
         }
     }
 }

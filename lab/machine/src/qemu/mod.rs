@@ -27,7 +27,7 @@ use super::{
     firmware::{self, PINS},
     given::{self, GivenImage},
     images::{Image, Images, Variant},
-    processes::{self, ASID},
+    processes::{self, ASID, Identifiers},
     scratch,
     stream::StreamBuilder,
 };
@@ -55,7 +55,7 @@ const TASKSET: &str = experiments::taskset::SPEC.name;
 /// The request asks for two variants at once, or for a parameter of processes without one.
 fn split(request: &Request) -> Result<(Variant, Request)> {
     let asks = |parameter: &Parameter| request.has(parameter.name, "yes");
-    let (asks_for_processes, rest) = processes::split(request)?;
+    let (asks_for_processes, rest) = processes::split(request, Identifiers::Kept)?;
     let rest = rest.without(TRACE.name).without(PINS.name).without(COMPILED);
     let is_modelled = request.get(modelled::CHIP.name).is_some_and(|chip| !chip.is_empty());
     if let Some(built) = builds::asked(request) {

@@ -1,5 +1,5 @@
-// The memory and the bus of a core with caches: 32 MiB at 0x8000_0000 in words of 64 bits, and the
-// way to registers of 32 bits at other addresses. One read and one write at a time.
+// The memory and the bus of CVA6: 32 MiB at 0x8000_0000 in words of 64 bits, and the way to
+// registers of 32 bits at other addresses. One read and one write at a time.
 //
 // The program's registers show the same 32 bits in both halves of a word; the debug ROM has 64.
 //
