@@ -143,8 +143,14 @@ const ROCKET_SMALL: Core = Core {
 /// the TLBs and of the page-table walker.
 const ROCKETS_TEXTS: &[(&str, &str)] = &[
     ("wire [63:0] value_1 = {large_1,small_1};", "wire [63:0] value_1 = bench.now;"),
-    ("tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h3000;", "tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h101000;"),
-    (" _legal_address_T = mpu_physaddr ^ 40'h3000;", " _legal_address_T = mpu_physaddr ^ 40'h101000;"),
+    (
+        "tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h3000;",
+        "tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h101000;",
+    ),
+    (
+        " _legal_address_T = mpu_physaddr ^ 40'h3000;",
+        " _legal_address_T = mpu_physaddr ^ 40'h101000;",
+    ),
     ("_pmaPgLevelHomogeneous_T ^ 56'h3000;", "_pmaPgLevelHomogeneous_T ^ 56'h101000;"),
 ];
 

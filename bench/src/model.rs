@@ -16,8 +16,7 @@ pub struct Setup {
 }
 
 /// The core has 64 bits. Its addresses have no more than 32 that are not zero.
-pub const WIDE: bool =
-    cfg!(any(feature = "cva6", feature = "rocket", feature = "rocket-small"));
+pub const WIDE: bool = cfg!(any(feature = "cva6", feature = "rocket", feature = "rocket-small"));
 /// The start address of the memory: flash, then RAM; one memory for a core of 64 bits.
 pub const MEMORY: u32 = 0x8000_0000;
 /// The size of the memory in words of 4 bytes.

@@ -23,7 +23,9 @@ pub fn load(model: &mut Model, start: u32, length: u32) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for at in words(start, end) {
         let word = load_word(model, at)?.to_le_bytes();
-        bytes.extend((at..).zip(word).filter(|(at, _)| (start..end).contains(at)).map(|(_, byte)| byte));
+        bytes.extend(
+            (at..).zip(word).filter(|(at, _)| (start..end).contains(at)).map(|(_, byte)| byte),
+        );
     }
     Some(bytes)
 }

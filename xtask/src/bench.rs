@@ -116,7 +116,8 @@ fn fetch(package: &Package, folder: &Path) -> Result<()> {
     lock.lock()?;
     let (cores, wheels) = (folder.join("cores"), folder.join("wheels"));
     let unpacked = cores.join(format!("{}.txt", package.name));
-    let wanted = format!("{}\n{}\n", package.pin()?, package.files.join("\n"));
+    let pin = package.pin()?;
+    let wanted = format!("{pin}\n{}\n", package.files.join("\n"));
     if fs::read_to_string(&unpacked).is_ok_and(|unpacked| unpacked == wanted) {
         return Ok(());
     }
@@ -129,31 +130,32 @@ fn fetch(package: &Package, folder: &Path) -> Result<()> {
     fs::create_dir_all(&cores)?;
     fs::create_dir_all(&wheels)?;
     let list = wheels.join("cores.txt");
-    fs::write(&list, package.pin()?)?;
+    fs::write(&list, pin)?;
     let mut pip = python(&["-m", "pip", "--disable-pip-version-check", "--quiet", "download"]);
     pip.args(["--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement"]);
     pip.arg(&list).arg("--dest").arg(&wheels);
     command::run(&mut pip).with_context(|| {
         format!("could not fetch the core {}, which bench/cores.txt lists", package.name)
     })?;
-    let wheel = fs::read_dir(&wheels)?.filter_map(Result::ok).map(|entry| entry.path());
-    let wheel = wheel.filter(|path| path.extension().is_some_and(|extension| extension == "whl"));
-    for wheel in wheel {
-        command::run(python(&["-c", UNPACK]).arg(&wheel).arg(&cores).args(package.files))
-            .with_context(|| format!("could not unpack {}", wheel.display()))?;
-    }
+    command::run(python(&["-c", UNPACK]).arg(&wheels).arg(&cores).args(package.files))
+        .with_context(|| format!("could not unpack the core {}", package.name))?;
     fs::remove_dir_all(&wheels)?;
     fs::write(unpacked, wanted)?;
     Ok(())
 }
 
-/// Unpacks the files of a wheel whose names begin with one of the arguments.
-const UNPACK: &str = "import sys, zipfile
-wheel, folder, *wanted = sys.argv[1:]
-with zipfile.ZipFile(wheel) as wheel:
-    names = [name for name in wheel.namelist() if name.startswith(tuple(wanted))]
-    wheel.extractall(folder, names)
-";
+/// Unpacks the files of a folder's only wheel whose names begin with one of the arguments.
+const UNPACK: &str = r#"
+import pathlib, sys, zipfile
+folder, cores, *begins = sys.argv[1:]
+[wheel] = pathlib.Path(folder).glob("*.whl")
+with zipfile.ZipFile(wheel) as files:
+    for begin in begins:
+        names = [name for name in files.namelist() if name.startswith(begin)]
+        if not names:
+            sys.exit(f"{wheel.name} has no file {begin}")
+        files.extractall(cores, names)
+"#;
 
 /// The versions and hashes that identify the board with a core, as lines `NAME: VALUE`. The board's
 /// program prints them.

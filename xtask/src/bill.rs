@@ -15,8 +15,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use crate::{
-    bench,
-    command,
+    bench, command,
     images::sha256,
     repository::{self, root},
     rust::{Features, Toolchain},
@@ -216,7 +215,8 @@ fn core(name: &str) -> Result<Value> {
     let (pin, licence) = (package.pin()?, package.licence);
     let parts = pin.split_once(" --hash=sha256:");
     let parts = parts.and_then(|(name, hash)| Some((name.split_once("==")?, hash)));
-    let ((package, version), hash) = parts.with_context(|| format!("no version and hash: {pin}"))?;
+    let ((package, version), hash) =
+        parts.with_context(|| format!("no version and hash: {pin}"))?;
     let purl = format!("pkg:pypi/{package}@{version}");
     Ok(component(package, version, licence, Some(&purl), Some(hash)))
 }

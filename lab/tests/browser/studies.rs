@@ -72,14 +72,15 @@ fn p5() {
     looks_right("p5-four-kernels", &["switch", "period", "wakeup"], &[]);
 }
 
-/// The study without its cases in cycles of `cva6`, which would take minutes with more than the
-/// study's own few tasks and loops. The page has no bars of theirs then.
+/// The study without its cases in cycles of `cva6` and `rocket`, which would take minutes with more
+/// than the study's own few tasks and loops. The page has no bars of theirs then.
 fn without_simulated_cores(study: &str) -> String {
     const CASE: &str = "\n[[case]]\n";
     let source = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(source).expect("a study");
     let (head, cases) = text.split_once(CASE).expect("a study has cases");
-    let is_quick = |case: &&str| !case.contains("target = \"tandem@cva6\"");
+    let cores = ["cva6", "rocket"].map(|core| format!("target = \"tandem@{core}\""));
+    let is_quick = |case: &&str| !cores.iter().any(|target| case.contains(target.as_str()));
     cases.split(CASE).filter(is_quick).fold(head.to_owned(), |text, case| text + CASE + case)
 }
 

@@ -27,6 +27,7 @@ mod package;
 mod plugin;
 mod processes;
 mod registers;
+mod rocket;
 mod rtl;
 mod rv32;
 mod rv64;

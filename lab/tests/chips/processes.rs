@@ -2,7 +2,6 @@
 //! of its paths, and the suite's experiments.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
@@ -10,18 +9,19 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{
-    Answer, builder, cases, chronoscope, effort, gives_the_same_bytes_twice, median, run,
+use crate::{
+    common::{
+        Answer, builder, cases, chronoscope, effort, gives_the_same_bytes_twice, median, run,
+    },
+    plugin::target,
 };
 
 /// The image, built once.
-fn image() -> &'static Path {
+pub fn image() -> &'static Path {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
     IMAGE.get_or_init(|| {
         run(builder().args(["images", "build", "tandem@rv64", "processes"])).exits(0);
-        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from);
-        target.join("firmware/riscv64imac-unknown-none-elf/release/chronoscope-tandem-processes")
+        target().join("firmware/riscv64imac-unknown-none-elf/release/chronoscope-tandem-processes")
     })
 }
 
@@ -39,43 +39,45 @@ fn program(words: &[&str]) -> Answer {
     run(&mut qemu)
 }
 
+/// The scenes of `check all`, in their order.
+pub const SCENES: [&str; 31] = [
+    "faults",
+    "registers",
+    "memory",
+    "handles",
+    "pointers",
+    "loops",
+    "limits",
+    "servers",
+    "waits",
+    "families",
+    "channels",
+    "last",
+    "late",
+    "inheritance",
+    "forgotten",
+    "mutexes",
+    "latency",
+    "storm",
+    "records",
+    "coroutines",
+    "spaces",
+    "published",
+    "unawaited",
+    "pages",
+    "unreaped",
+    "successor",
+    "lowered",
+    "lines",
+    "rights",
+    "waiting",
+    "quota",
+];
+
 #[test]
 fn the_kernel_keeps_its_promises() {
     let told = program(&["check", "all"]);
     told.exits(0);
-    const SCENES: [&str; 31] = [
-        "faults",
-        "registers",
-        "memory",
-        "handles",
-        "pointers",
-        "loops",
-        "limits",
-        "servers",
-        "waits",
-        "families",
-        "channels",
-        "last",
-        "late",
-        "inheritance",
-        "forgotten",
-        "mutexes",
-        "latency",
-        "storm",
-        "records",
-        "coroutines",
-        "spaces",
-        "published",
-        "unawaited",
-        "pages",
-        "unreaped",
-        "successor",
-        "lowered",
-        "lines",
-        "rights",
-        "waiting",
-        "quota",
-    ];
     let shown: Vec<&str> = told.stdout.lines().collect();
     assert_eq!(shown, SCENES.map(|scene| format!("ok {scene}")));
     // Each process that ends so is reported with its name and the reason.

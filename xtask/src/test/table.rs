@@ -113,6 +113,9 @@ fn preparations() -> [Step; 4] {
     ]
 }
 
+/// The cores of the bench board that take minutes to build: in the long test alone.
+const LARGE_CORES: [&str; 2] = ["rocket", "rocket-small"];
+
 /// The steps of the bench board, one for each core. A core of 64 bits is only built: the tests of the
 /// chips have its images.
 fn bench(filters: &[&str]) -> Vec<Step> {
@@ -123,7 +126,8 @@ fn bench(filters: &[&str]) -> Vec<Step> {
             _ => ("build", &[][..], 70),
         };
         let command = format!("xtask bench {name} {command}");
-        let step = Step::new(Full, format!("bench board, {name}"), &command);
+        let stage = if LARGE_CORES.contains(&&**name) { Long } else { Full };
+        let step = Step::new(stage, format!("bench board, {name}"), &command);
         let step = step.arguments(filters).after(&["packages"]);
         step.lock(format!("bench {name}")).seconds(seconds)
     };
@@ -560,7 +564,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 22] = [
+const TESTS: [Test; 23] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
@@ -616,6 +620,11 @@ const TESTS: [Test; 22] = [
             "--test files a_thousand_labs -- --ignored --nocapture",
             &["packages"],
         )
+    },
+    Test {
+        stage: Long,
+        seconds: 300,
+        ..test("tests: Rocket", "--test chips rocket -- --ignored --nocapture", TARGETS)
     },
     Test {
         stage: Long,
