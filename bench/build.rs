@@ -116,14 +116,15 @@ const ROCKET: Core = Core {
     files: "rocket",
     before: &[],
     own: &["core_rocket.sv", "bench64.sv", "memory_rocket.sv"],
-    // Without the assertions and the start from random values that check the core itself.
+    // Without the assertions that check the core itself. The configuration's memories stand here, since
+    // `rocket.f` is for both configurations.
     flags: &[
         "+define+SYNTHESIS",
         "generated-src/freechips.rocketchip.system.LitexFullConfig.behav_srams.v",
     ],
     changes: &[Change {
         file: "generated-src/freechips.rocketchip.system.LitexFullConfig.v",
-        texts: ROCKETS_TEXTS,
+        texts: ROCKET_TEXTS,
     }],
     mcycle: None,
 };
@@ -134,14 +135,14 @@ const ROCKET_SMALL: Core = Core {
     ],
     changes: &[Change {
         file: "generated-src/freechips.rocketchip.system.LitexLinuxConfig.v",
-        texts: ROCKETS_TEXTS,
+        texts: ROCKET_TEXTS,
     }],
     ..ROCKET
 };
-/// `mcycle` reads as the board's time, so it also counts in `wfi` and with idle skip. The page of the
-/// real-time clock takes the place of a device's that the board lacks, in the memory attributes of
-/// the TLBs and of the page-table walker.
-const ROCKETS_TEXTS: &[(&str, &str)] = &[
+/// Both configurations' changes. `mcycle` reads as the board's time, so it also counts in `wfi` and with
+/// idle skip. The page of the real-time clock takes the place of a device's that the board lacks, in
+/// the memory attributes of the TLBs and of the page-table walker.
+const ROCKET_TEXTS: &[(&str, &str)] = &[
     ("wire [63:0] value_1 = {large_1,small_1};", "wire [63:0] value_1 = bench.now;"),
     (
         "tlb__legal_address_T = tlb_mpu_physaddr ^ 40'h3000;",

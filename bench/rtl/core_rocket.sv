@@ -64,8 +64,8 @@ module core (
   input  logic                 debug_req_i,
   output logic                 sleep_o
 );
-  // Of the interrupts, 0 is the request of debug mode; 1 is machine mode's software and timer; 2 is
-  // machine mode's external, 3 the supervisor's.
+  // The interrupts: 0 requests debug mode, 1 has machine mode's software and timer, 2 machine mode's
+  // external one, 3 the supervisor's.
   RocketTile tile (
     .clock(clk_i), .reset(!rst_ni), .auto_hartid_in(1'b0), .auto_wfi_out_0(),
     .auto_int_local_in_0_0(debug_req_i),

@@ -22,10 +22,10 @@ pub const USAGE: &str = "bench ibex|ibex-wb|cv32e40p|cva6|rocket|rocket-small CO
 
 pub fn run(arguments: &[&str]) -> Result<()> {
     let [core, command, rest @ ..] = arguments else { bail!("usage: cargo xtask {USAGE}") };
+    let package = Package::with_core(core)?;
     let toolchain = Toolchain::find()?;
     packages::need(&["verilator", "g++"], "bench")?;
     let folder = target()?.join("bench");
-    let package = Package::with_core(core)?;
     fetch(package, &folder)?;
     let mut cargo = toolchain.cargo(command);
     cargo.current_dir(root().join("bench"));
