@@ -213,9 +213,22 @@ pub struct Part {
     pub flash: PartFlash,
     /// The manual and the table with the wait states.
     pub source: String,
-    /// Published measurements of chips with this core lie within the model's bounds.
+    /// The measurements that lie within the model's bounds.
     #[serde(default)]
-    pub is_validated: bool,
+    pub compared: Compared,
+}
+
+/// Measurements with which the bounds of a core's model were compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compared {
+    /// None.
+    #[default]
+    Nothing,
+    /// Published ones of chips with this core.
+    Chips,
+    /// The cycles of the core's own logic on the bench board, by a test.
+    Logic,
 }
 
 /// The flash of a chip whose time is modelled.

@@ -8,6 +8,7 @@ mod cost;
 mod decode;
 mod flash;
 mod model;
+pub mod riscv;
 #[cfg(test)]
 mod tests;
 

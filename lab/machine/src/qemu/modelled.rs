@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
-use chronoscope_chips::{Chip, Part};
+use chronoscope_chips::{Chip, Compared, Part};
 use chronoscope_cycles::{Cause, Sum};
 use chronoscope_suite::{
     Parameter, Values,
@@ -123,15 +123,18 @@ impl Modelled {
     /// How to read the figures.
     pub(crate) fn remark(&self) -> String {
         let waits = self.part.wait_states(self.hertz);
-        let unvalidated = if self.part.is_validated && waits == 0 {
-            "the core was compared with published measurements of chips"
-        } else if self.part.is_validated {
-            "the core was compared with published measurements of chips, its flash was not"
-        } else {
-            "unvalidated: compared with no chip"
+        let compared = match self.part.compared {
+            Compared::Chips if waits == 0 => {
+                "the core was compared with published measurements of chips"
+            }
+            Compared::Chips => {
+                "the core was compared with published measurements of chips, its flash was not"
+            }
+            Compared::Logic => "a test compares it with the core's own logic",
+            Compared::Nothing => "unvalidated: compared with no chip",
         };
         format!(
-            "time by a model of {} ({}) at {} MHz with {waits} wait states; {unvalidated}; `at \
+            "time by a model of {} ({}) at {} MHz with {waits} wait states; {compared}; `at \
              least` and `at most` are its bounds",
             self.part.name,
             self.part.core,
