@@ -179,9 +179,8 @@ impl<'a> Options<'a> {
         let family = match target {
             "arm" => Core::find(name)
                 .map(|core| Family::Arm(Arm::new(Model::new(core, self.flash), self.notes_stores))),
-            "riscv32" => {
-                model::Core::find(name).map(|core| Family::Riscv(Riscv::new(model::Model::new(core))))
-            }
+            "riscv32" => model::Core::find(name)
+                .map(|core| Family::Riscv(Riscv::new(model::Model::new(core)))),
             _ => None,
         };
         family.ok_or_else(|| format!("`core={name}`: no such core of QEMU's {target} has a model"))

@@ -80,11 +80,10 @@ impl Riscv {
             let next = Next { at: next.at, instruction: follower, is_trap };
             self.model.step(&Step { at, instruction, address, next });
             if row.controls(HANDLERS)
-                && let [source @ 1.., _] = instruction.sources
                 && let Some((processor, _)) = &log.guest
             {
                 // A write of a control register ends its block, so the registers are current.
-                self.handlers = processor.register(source.into());
+                self.handlers = processor.register(instruction.sources[0].into());
             }
         }
         log.note_times(self.model.sum());
