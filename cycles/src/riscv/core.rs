@@ -32,6 +32,10 @@ pub struct Core {
     pub straddle: Cost,
     /// An access to a control register that empties the pipeline.
     pub flush: Cost,
+    /// `fence`.
+    pub fence: Cost,
+    /// `fence.i`.
+    pub refetch: Cost,
     /// `mret`.
     pub leave: Cost,
     /// From the end of the last instruction before a handler to the handler's first one.
@@ -67,6 +71,8 @@ pub const IBEX: Core = Core {
     branch: Cost::exactly(3),
     straddle: Cost::exactly(1),
     flush: Cost::exactly(3),
+    fence: Cost::exactly(1),
+    refetch: Cost::exactly(2),
     leave: Cost::exactly(3),
     entry: Cost::between(3, 3, 5),
 };
@@ -80,6 +86,7 @@ pub const IBEX_MAXPERF: Core = Core {
     multiply_high: Cost::exactly(2),
     access: Cost::exactly(1),
     branch: Cost::exactly(2),
+    entry: Cost::between(3, 4, 5),
     ..IBEX
 };
 
@@ -99,8 +106,11 @@ pub const CV32E40P: Core = Core {
     branch: Cost::exactly(3),
     straddle: Cost::exactly(1),
     flush: Cost::exactly(4),
-    leave: Cost::exactly(4),
-    entry: Cost::between(3, 3, 5),
+    // Each empties the pipeline; the manual counts its refill alone.
+    fence: Cost::between(2, 5, 6),
+    refetch: Cost::between(2, 5, 6),
+    leave: Cost::exactly(5),
+    entry: Cost::between(3, 4, 5),
 };
 
 /// All cores with rules.

@@ -69,7 +69,7 @@ impl Model {
             self.sum.add(self.core.entry, Cause::Exception);
         } else {
             let wait = wait(self.core.pipeline, self.before, instruction, next.instruction);
-            self.sum.add(Cost::exactly(wait), Cause::Access);
+            self.sum.add(wait, Cause::Access);
         }
         if leaves && next.instruction.is_wide && next.at & 2 != 0 {
             self.sum.add(self.core.straddle, Cause::Branch);
@@ -85,9 +85,9 @@ impl Model {
             Class::MultiplyHigh => (core.multiply_high, Cause::Arithmetic),
             Class::Divide => (core.divide, Cause::Arithmetic),
             Class::Load { .. } | Class::Store { .. } => (core.access, Cause::Access),
-            Class::Jump { .. } | Class::JumpRegister | Class::FenceInstructions => {
-                (core.jump, Cause::Branch)
-            }
+            Class::Jump { .. } | Class::JumpRegister => (core.jump, Cause::Branch),
+            Class::Fence => (core.fence, Cause::System),
+            Class::FenceInstructions => (core.refetch, Cause::System),
             Class::Branch { .. } if step.is_jump() => (core.branch, Cause::Branch),
             Class::Control { register, change } if flushes(core.pipeline, register, change) => {
                 (core.flush, Cause::System)
@@ -97,7 +97,6 @@ impl Model {
             | Class::Call
             | Class::Branch { .. }
             | Class::Control { .. }
-            | Class::Fence
             | Class::Sleep => (Cost::exactly(1), Cause::System),
         }
     }
@@ -147,21 +146,26 @@ fn wait(
     earlier: Option<Instruction>,
     before: Instruction,
     instruction: Instruction,
-) -> u32 {
+) -> Cost {
     let is_load = |before: &Instruction| matches!(before.class, Class::Load { .. });
     let needs = |before: &Instruction| instruction.reads(before.result);
     match pipeline {
-        Pipeline::Two => 0,
-        Pipeline::WriteBack => u32::from(is_load(&before) && needs(&before)),
-        Pipeline::Four if instruction.class == Class::JumpRegister && needs(&before) => {
-            1 + u32::from(is_load(&before))
-        }
+        Pipeline::Two => Cost::exactly(0),
+        Pipeline::WriteBack => Cost::exactly(u32::from(is_load(&before) && needs(&before))),
         Pipeline::Four if instruction.class == Class::JumpRegister => {
-            u32::from(earlier.is_some_and(|earlier| is_load(&earlier) && needs(&earlier)))
+            let after_load = |load: &Instruction| is_load(load) && needs(load);
+            let cycles = match (needs(&before), is_load(&before)) {
+                (true, true) => 2,
+                (true, false) => 1,
+                (false, _) => u32::from(earlier.as_ref().is_some_and(after_load)),
+            };
+            // One more to fetch, unless the core has only just fetched anew.
+            let fetch = u32::from(cycles > 0);
+            Cost::between(cycles, cycles + fetch, cycles + fetch)
         }
-        Pipeline::Four => u32::from(
-            is_load(&before)
-                && (needs(&before) || before.result != 0 && instruction.result == before.result),
-        ),
+        Pipeline::Four => {
+            let writes_it = before.result != 0 && instruction.result == before.result;
+            Cost::exactly(u32::from(is_load(&before) && (needs(&before) || writes_it)))
+        }
     }
 }

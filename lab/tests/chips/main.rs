@@ -29,6 +29,7 @@ mod processes;
 mod registers;
 mod rocket;
 mod rtl;
+mod rtl_model;
 mod rv32;
 mod rv64;
 mod schedule;

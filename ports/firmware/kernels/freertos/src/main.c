@@ -64,9 +64,27 @@ void freertos_risc_v_application_exception_handler(uint32_t cause)
 
 extern void freertos_risc_v_trap_handler(void);
 
+/* The same handler for each cause, for a core that always jumps into a table, as Ibex does. */
+__attribute__((naked, aligned(256))) static void handlers(void)
+{
+    __asm volatile(".option push\n"
+                   ".option norvc\n"
+                   ".rept 32\n"
+                   "j freertos_risc_v_trap_handler\n"
+                   ".endr\n"
+                   ".option pop");
+}
+
 static void set_up_traps(void)
 {
-    __asm volatile("csrw mtvec, %0" ::"r"(freertos_risc_v_trap_handler));
+    const uintptr_t handler = (uintptr_t)freertos_risc_v_trap_handler;
+    uintptr_t taken;
+    __asm volatile("csrw mtvec, %1\n"
+                   "csrr %0, mtvec"
+                   : "=r"(taken)
+                   : "r"(handler));
+    if (taken != handler)
+        __asm volatile("csrw mtvec, %0" ::"r"((uintptr_t)handlers | 1));
 }
 #endif
 
