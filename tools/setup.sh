@@ -39,14 +39,18 @@ build() {
     fi
     printf '%s\n' "$built" >"$stamp.$$"
     (
-        cd "$root" && set -- --locked --target-dir "$target" &&
-            cargo build --package chronoscope --package xtask "$@" &&
-            cargo build --release --package chronoscope-linux "$@" &&
-            # Tests build a port for themselves into the folder `debug`, so the lab has its own.
-            for path in debug/chronoscope debug/xtask release/chronoscope-linux; do
-                # Another name first: the old program may be running.
-                cp "$target/$path" "$target/lab/new.$$" && mv "$target/lab/new.$$" "$target/lab/${path#*/}" || exit 1
-            done
+        cd "$root" && set -- --locked --target-dir "$target" || exit
+        # The port shares no build with the lab: it is compiled where the lab leaves a core idle.
+        nice cargo build --quiet --release --package chronoscope-linux "$@" &
+        port=$!
+        trap 'kill "$port" 2>/dev/null || :' EXIT
+        trap 'exit 1' HUP INT TERM
+        cargo build --package chronoscope --package xtask "$@" && wait "$port" || exit
+        # Tests build a port for themselves into the folder `debug`, so the lab has its own.
+        for path in debug/chronoscope debug/xtask release/chronoscope-linux; do
+            # Another name first: the old program may be running.
+            cp "$target/$path" "$target/lab/new.$$" && mv "$target/lab/new.$$" "$target/lab/${path#*/}" || exit
+        done
     ) || {
         rm -f "$stamp.$$" "$target/lab/new.$$"
         die "the build failed"
