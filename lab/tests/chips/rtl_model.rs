@@ -82,10 +82,10 @@ fn intervals(trace: &str, core: &'static Core) -> Vec<Interval> {
         if matches!(instruction.class, Class::Control { register: MCYCLE, .. }) {
             let sum = *model.sum();
             let since = last.replace((cycle, sum));
-            intervals.extend(since.map(|(start, before)| Interval {
-                cycles: cycle - start,
-                model: sum - before,
-            }));
+            intervals.extend(
+                since
+                    .map(|(start, before)| Interval { cycles: cycle - start, model: sum - before }),
+            );
         }
         let goes_on = instruction.leads_to(at, next.at);
         let is_call = instruction.class == Class::Call || !goes_on && !next.is_entry;

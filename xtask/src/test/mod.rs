@@ -95,7 +95,7 @@ pub fn step(arguments: &[&str]) -> Result<()> {
         ["kit"] => kit::run(),
         ["models"] => models::check(),
         ["peers"] => peers::run(),
-        ["peers", "embassy"] => peers::embassy(),
+        ["peers", kernel] => peers::native(kernel),
         ["bring-up"] => bring_up::run(),
         ["study", name, ref statuses @ ..] => study::run(name, statuses),
         ["costs", chip] => costs::run(&Chip::find(chip)?),

@@ -1,6 +1,6 @@
 //! The benchmark of `tandem/peers` on other kernels, in the emulator: FreeRTOS from its pinned
 //! package, others from trees that the user names. Compares FreeRTOS's figures with the table of
-//! `docs/tandem.md`, and the figures of embassy's own program with the page of embassy's port.
+//! `docs/tandem.md`, and the figures of programs in Rust with the pages of their kernels' ports.
 
 use std::{
     collections::BTreeMap,
@@ -115,33 +115,39 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Runs the program for embassy, which is built, and compares its figures with the table *Beside a
-/// program without the suite* of embassy's page.
+/// The kernels with a program of their own in Rust, and the number of its rows.
+const NATIVE: [(&str, usize); 2] = [("embassy", 11), ("lilos", 6)];
+
+/// Runs a kernel's own program, which is built, and compares its figures with the table *Beside a
+/// program without the suite* of the page of that kernel's port.
 ///
 /// # Errors
-/// The program fails, or a figure is more than [`costs::SLACK`] off.
-pub fn embassy() -> Result<()> {
-    let image = "release/tandem-peer-embassy";
-    let (status, output) = emulate::emulate(&Chip::find("cortex-m4")?, image)?;
+/// There is no such program, it fails, or a figure is more than [`costs::SLACK`] off.
+pub fn native(kernel: &str) -> Result<()> {
+    let row = NATIVE.iter().find(|(name, _)| *name == kernel);
+    let (_, rows) = row.with_context(|| format!("{kernel} has no program of its own"))?;
+    let image = format!("release/tandem-peer-{kernel}");
+    let (status, output) = emulate::emulate(&Chip::find("cortex-m4")?, &image)?;
     print!("{output}");
     ensure!(status.success(), "{image} ended with {status}");
-    let page = repository::read(&root().join("ports/firmware/kernels/embassy/README.md"))?;
+    let page = format!("ports/firmware/kernels/{kernel}/README.md");
+    let text = repository::read(&root().join(&page))?;
     let figures: BTreeMap<&str, u32> = output.lines().filter_map(parse).collect();
-    compare_native(&figures, &page)
+    compare_native(&figures, *rows, &text).with_context(|| page)
 }
 
-/// Compares figures with the page's rows `| NAME | FIGURE | …`, which are the same ones.
-fn compare_native(figures: &BTreeMap<&str, u32>, page: &str) -> Result<()> {
+/// Compares figures, `rows` of them, with the page's rows `| NAME | FIGURE | …`.
+fn compare_native(figures: &BTreeMap<&str, u32>, rows: usize, page: &str) -> Result<()> {
     for (name, median) in figures {
         let row = page.lines().find_map(|line| line.strip_prefix(&format!("| {name} | ")));
         let figure = row.and_then(|row| row.split(' ').next()?.parse::<u32>().ok());
-        let figure = figure.with_context(|| format!("embassy's page has no row {name}"))?;
+        let figure = figure.with_context(|| format!("no row {name}"))?;
         ensure!(
             median.abs_diff(figure) <= costs::SLACK,
-            "{name}: {median} instructions, {figure} by embassy's page"
+            "{name}: {median} instructions, {figure} by the page"
         );
     }
-    ensure!(figures.len() == 11, "{} rows", figures.len());
+    ensure!(figures.len() == rows, "{} rows", figures.len());
     Ok(())
 }
 
@@ -286,10 +292,10 @@ mod tests {
         let page = |figure: u32| -> String {
             names.iter().map(|name| format!("| {name} | {figure} | 60 |\n")).collect()
         };
-        compare_native(&figures, &page(53)).unwrap();
-        assert!(compare_native(&figures, &page(54)).is_err());
-        assert!(compare_native(&figures, &page(50).replace("row 7", "other")).is_err());
+        compare_native(&figures, 11, &page(53)).unwrap();
+        assert!(compare_native(&figures, 11, &page(54)).is_err());
+        assert!(compare_native(&figures, 11, &page(50).replace("row 7", "other")).is_err());
         let fewer = figures.iter().skip(1).map(|(name, figure)| (*name, *figure)).collect();
-        assert!(compare_native(&fewer, &page(50)).is_err());
+        assert!(compare_native(&fewer, 11, &page(50)).is_err());
     }
 }

@@ -356,16 +356,18 @@ fn tandem() -> Vec<Step> {
     steps.push(c.after(&["packages"]).lock("firmware"));
     steps.push(Step::new(Full, "tandem: models", "xtask step models").after(&["packages"]));
     steps.push(Step::new(Full, "tandem: peers", "xtask step peers").after(&["packages"]));
-    let embassy = |command, options| {
-        cargo_for("thumbv7em-none-eabihf", command, "tandem-peer-embassy", options)
-    };
-    let embassy = [
-        embassy("clippy", &format!("--release {DENY}")),
-        embassy("build", "--release"),
-        "xtask step peers embassy".to_owned(),
-    ];
-    let embassy = several(Full, "tandem: peers, embassy".to_owned(), embassy);
-    steps.push(embassy.after(&["packages"]).lock("firmware"));
+    steps.extend(["embassy", "lilos"].map(|kernel| {
+        let package = format!("tandem-peer-{kernel}");
+        let cargo =
+            |command, options| cargo_for("thumbv7em-none-eabihf", command, &package, options);
+        let commands = [
+            cargo("clippy", &format!("--release {DENY}")),
+            cargo("build", "--release"),
+            format!("xtask step peers {kernel}"),
+        ];
+        let step = several(Full, format!("tandem: peers, {kernel}"), commands);
+        step.after(&["packages"]).lock("firmware")
+    }));
     steps.extend(EXAMPLES.map(|Examples { package, triple, lints, names }| {
         let clippy = |options: &&str| {
             cargo_for(triple, "clippy", package, &format!("--release {options} {DENY}"))

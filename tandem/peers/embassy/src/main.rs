@@ -1,18 +1,17 @@
 //! Costs of embassy's operations in instructions, in a program as its users write it: urgent tasks
 //! in an interrupt executor, the others in the executor of thread mode, no counts and no log.
 //!
-//! The rows begin and end where the rows of `benchmark.c` do. Every second yield of two tasks begins
+//! Every second yield of two tasks begins
 //! a batch, which the median hides: a row has its mean too.
 #![no_std]
 #![no_main]
 
-use core::{
-    ptr,
-    sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
-};
+#[path = "../../marks.rs"]
+mod marks;
+
+use core::ptr;
 
 use cortex_m::{interrupt::InterruptNumber, peripheral::NVIC};
-use cortex_m_semihosting::{debug, hprintln};
 use embassy_executor::{Executor, InterruptExecutor, SendSpawner, Spawner, task};
 use embassy_futures::yield_now;
 use embassy_sync::{
@@ -21,51 +20,7 @@ use embassy_sync::{
     semaphore::{GreedySemaphore, Semaphore as _},
     signal::Signal,
 };
-
-const ROUNDS: usize = 400;
-
-static START: AtomicU32 = AtomicU32::new(0);
-static SAMPLES: [AtomicU32; ROUNDS] = [const { AtomicU32::new(0) }; ROUNDS];
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
-
-/// The number of instructions executed: TIM5 counts at 1 GHz in the emulator.
-#[inline(always)]
-fn instructions() -> u32 {
-    const CNT: *const u32 = ptr::without_provenance(0x4000_0c24);
-    // SAFETY: a register of the timer; reading it has no effect.
-    unsafe { CNT.read_volatile() }
-}
-
-#[inline(always)]
-fn start() {
-    START.store(instructions(), Relaxed);
-}
-
-#[inline(always)]
-fn end() {
-    let now = instructions();
-    let n = TAKEN.load(Relaxed);
-    if n < ROUNDS {
-        SAMPLES[n].store(now.wrapping_sub(START.load(Relaxed)), Relaxed);
-        TAKEN.store(n + 1, Relaxed);
-    }
-}
-
-/// Prints a row, of which the samples are there, and forgets them.
-fn report(name: &str) {
-    let count = TAKEN.swap(0, Relaxed);
-    let mut samples = [0; ROUNDS];
-    for (sample, taken) in samples.iter_mut().zip(&SAMPLES) {
-        *sample = taken.load(Relaxed);
-    }
-    samples.sort_unstable();
-    let tenths = samples.iter().sum::<u32>() * 10 / ROUNDS as u32;
-    let (mean, tenth) = (tenths / 10, tenths % 10);
-    hprintln!("{} median {} mean {}.{} n {}", name, samples[ROUNDS / 2], mean, tenth, count);
-    if count != ROUNDS {
-        debug::exit(debug::EXIT_FAILURE);
-    }
-}
+use marks::{ROUNDS, end, report, start};
 
 type Semaphore = GreedySemaphore<CriticalSectionRawMutex>;
 
@@ -233,25 +188,14 @@ async fn director(ordinary: Spawner, urgent: SendSpawner) {
     }
     join(1).await;
     report("queue round trip");
-    debug::exit(debug::EXIT_SUCCESS);
+    marks::exit();
 }
 
-#[panic_handler]
-fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
-    hprintln!("{}", info);
-    debug::exit(debug::EXIT_FAILURE);
-    loop {}
-}
-
-/// Starts the counter, and the handlers above the executor.
+/// Sets the handlers above the executor.
 fn set_up() {
-    const ARR: *mut u32 = ptr::without_provenance_mut(0x4000_0c2c);
-    const CR1: *mut u32 = ptr::without_provenance_mut(0x4000_0c00);
     const IPR: *mut u8 = ptr::without_provenance_mut(0xe000_e400);
-    // SAFETY: registers of the timer and of the interrupt controller; each interrupt has a handler.
+    // SAFETY: registers of the interrupt controller; each interrupt has a handler.
     unsafe {
-        ARR.write_volatile(u32::MAX);
-        CR1.write_volatile(1);
         IPR.add(Line::Urgent as usize).write_volatile(0x80);
         IPR.add(Line::Release as usize).write_volatile(0x40);
         IPR.add(Line::Signal as usize).write_volatile(0x40);
@@ -264,6 +208,7 @@ static mut EXECUTOR: Option<Executor> = None;
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
+    marks::set_up();
     set_up();
     let urgent = URGENT.start(Line::Urgent);
     let executor = &raw mut EXECUTOR;

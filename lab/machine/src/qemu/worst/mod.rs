@@ -24,8 +24,8 @@ use chronoscope_suite::{
     wire::{Clock, Domain, Record},
 };
 
-pub(crate) use self::sweep::Sweep;
 use self::mark::{Starts, inner_mark, mark, starts};
+pub(crate) use self::sweep::Sweep;
 use super::{
     Qemu, Variant,
     chip::{self, quoted},
