@@ -317,6 +317,7 @@ fn an_image_that_is_not_the_view_s_is_one_line() {
     };
     refused("offset = 52", "offset = 56", "has no printable name: the image has another kernel");
     refused("offset = 16 }", "offset = 12 }", "not the expected value: the image has another");
+    refused("offset = 44 }", "offset = 45 }", "only words of 4 bytes are read");
     refused("\"pxCurrentTCB\"", "\"pxTopOfHeap\"", "has no symbol `pxTopOfHeap`");
     refused("fill =", "filling =", "unknown field `filling`");
     refused("[running]", "[gunning]", "unknown field `gunning`");

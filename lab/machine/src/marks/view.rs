@@ -15,8 +15,6 @@ const BAR: usize = 40;
 pub struct View {
     /// The longest length that is allowed, by the name of the series, in ns.
     bounds: BTreeMap<String, f64>,
-    /// The nanoseconds of a tick; 0 for one.
-    tick: f64,
     ladder: Option<Ladder>,
     longest: f64,
     over: u64,
@@ -29,14 +27,10 @@ impl View {
         Self { bounds, ..Self::default() }
     }
 
-    /// Sets the length of a tick of all lengths, in ns; 1 if it is never set.
-    pub fn set_tick(&mut self, nanoseconds: f64) {
-        self.tick = nanoseconds;
-    }
-
     /// Counts the intervals that are new, of the first series with a bound, or else of the first of
-    /// times, and returns the lines; none without a series.
-    pub fn lines(&mut self, pairing: &Pairing) -> Vec<String> {
+    /// times, and returns the lines; none without a series. `tick` is the length of a tick of times,
+    /// in ns.
+    pub fn lines(&mut self, pairing: &Pairing, tick: f64) -> Vec<String> {
         let all = pairing.series();
         let bounded = all.iter().find(|series| self.bounds.contains_key(&series.name));
         let time = || all.iter().find(|series| series.kind == Kind::Begin);
@@ -46,7 +40,7 @@ impl View {
         let unit = if series.is_time() { "ns" } else { "" };
         let bound = self.bounds.get(&series.name).copied();
         let ladder = self.ladder.get_or_insert_with(|| Ladder::new(bound));
-        let tick = if series.is_time() && self.tick > 0.0 { self.tick } else { 1.0 };
+        let tick = if series.is_time() { tick } else { 1.0 };
         for interval in &series.intervals[self.counted..] {
             let length = interval.length as f64 * tick;
             ladder.add(length, 1);
@@ -82,7 +76,7 @@ mod tests {
         let mark = |kind| Mark { name: "loop".to_owned(), kind, address: 0, argument: None };
         let mut pairing = Pairing::new(&[mark(Kind::Begin), mark(Kind::End)]);
         let mut view = View::new(BTreeMap::from([("loop".to_owned(), 500e3)]));
-        assert_eq!(view.lines(&pairing)[0], "loop: no round so far");
+        assert_eq!(view.lines(&pairing, 1.0)[0], "loop: no round so far");
         let mut now = 0;
         let mut round = |pairing: &mut Pairing, length| {
             pairing.hit(0, 1, now, None).unwrap();
@@ -91,9 +85,9 @@ mod tests {
         };
         round(&mut pairing, 13_000);
         round(&mut pairing, 700_000);
-        view.lines(&pairing);
+        view.lines(&pairing, 1.0);
         round(&mut pairing, 14_000);
-        let lines = view.lines(&pairing);
+        let lines = view.lines(&pairing, 1.0);
         assert_eq!(lines[0], "loop: worst so far 700 µs; 1 of 3 rounds over 500 µs");
         assert!(lines[1].starts_with("   10 µs │ █") && lines[1].ends_with(" 2"), "{lines:?}");
         let late = &lines[lines.len() - 2];

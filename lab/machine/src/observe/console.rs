@@ -1,7 +1,8 @@
 //! The image's own output over serial lines: all of it in a file, its last lines beside the figures.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -18,6 +19,12 @@ const SENT: &str = "console";
 /// The lines of a port that are shown, and the characters of a line.
 const MOST_LINES: usize = 8;
 const LONGEST_LINE: usize = 80;
+
+/// The bytes at the end of a line's output in which the lines that are shown are sought.
+const TAIL: u64 = 64 << 10;
+
+/// The bytes that the plugin keeps of a chip's ports, two for each one sent.
+const MOST_OF_PORTS: usize = 2 << 22;
 
 /// The file that takes the output, and where it comes from.
 pub struct Console {
@@ -64,19 +71,36 @@ impl Console {
     /// # Errors
     /// The file cannot be written.
     pub fn keep(&self, folder: &Folder) -> Result<Vec<String>> {
-        // Nothing is there if QEMU has ended before the image.
-        let sent = fs::read(folder.path(SENT)).unwrap_or_default();
-        let (all, outputs) = self.outputs(sent);
         let shown = || printable(&self.file.display().to_string());
-        fs::write(&self.file, all).with_context(|| format!("{} cannot be written", shown()))?;
-        Ok(outputs.iter().flat_map(|(port, bytes)| notes(port, bytes)).collect())
+        let failed = || format!("{} cannot be written", shown());
+        let sent = folder.path(SENT);
+        if self.ports.is_empty() {
+            return self.keep_line(&sent).with_context(failed);
+        }
+        // Nothing is there if QEMU has ended before the image.
+        let sent = fs::read(sent).unwrap_or_default();
+        let is_full = sent.len() >= MOST_OF_PORTS;
+        let (all, outputs) = self.outputs(&sent);
+        fs::write(&self.file, all).with_context(failed)?;
+        let full = "serial ports: only the first 4 MiB that they sent are kept".to_owned();
+        let lines = outputs.iter().flat_map(|(port, bytes)| notes(port, bytes, false));
+        Ok(lines.chain(is_full.then_some(full)).collect())
+    }
+
+    /// Copies the output of the machine's own port, however long it is.
+    fn keep_line(&self, sent: &Path) -> io::Result<Vec<String>> {
+        let mut file = File::create(&self.file)?;
+        let Ok(mut sent) = File::open(sent) else { return Ok(Vec::new()) };
+        let length = io::copy(&mut sent, &mut file)?;
+        let start = length.saturating_sub(TAIL);
+        sent.seek(SeekFrom::Start(start))?;
+        let mut tail = Vec::new();
+        sent.take(TAIL).read_to_end(&mut tail)?;
+        Ok(notes("serial line", &tail, start > 0))
     }
 
     /// All bytes in the order of time, and the bytes of each port that has sent some.
-    fn outputs(&self, sent: Vec<u8>) -> (Vec<u8>, Vec<Output<'_>>) {
-        if self.ports.is_empty() {
-            return (sent.clone(), vec![("serial line", sent)]);
-        }
+    fn outputs(&self, sent: &[u8]) -> (Vec<u8>, Vec<Output<'_>>) {
         let pairs = || sent.chunks_exact(2).map(|pair| (usize::from(pair[0]), pair[1]));
         let mut outputs: Vec<Output<'_>> =
             self.ports.iter().map(|name| (name.as_str(), Vec::new())).collect();
@@ -90,12 +114,15 @@ impl Console {
     }
 }
 
-/// The last lines of a port's output.
-fn notes(port: &str, bytes: &[u8]) -> Vec<String> {
+/// The last lines of a port's output, or of its end if it `is_cut`.
+fn notes(port: &str, bytes: &[u8], is_cut: bool) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let before = lines.len().saturating_sub(MOST_LINES);
-    let more = (before > 0).then(|| format!("{port}: {before} lines, then"));
+    let more = match is_cut {
+        true => Some(format!("{port}: many lines, then")),
+        false => (before > 0).then(|| format!("{port}: {before} lines, then")),
+    };
     let line = |line: &&str| {
         let cut: String = line.trim_end().chars().take(LONGEST_LINE).collect();
         format!("{port}: {}", printable(&cut))
@@ -119,22 +146,43 @@ mod tests {
         // A number that no port has is left out of the notes.
         let sent = [(1, b'a'), (0, b'x'), (1, b'\n'), (1, b'b'), (200, b'?')];
         let (all, outputs) =
-            console.outputs(sent.iter().flat_map(|pair| [pair.0, pair.1]).collect());
+            console.outputs(&sent.iter().flat_map(|pair| [pair.0, pair.1]).collect::<Vec<_>>());
         assert_eq!(all, b"ax\nb?");
         assert_eq!(outputs, [("USART1", b"x".to_vec()), ("USART2", b"a\nb".to_vec())]);
-        assert_eq!(notes("USART2", &outputs[1].1), ["USART2: a", "USART2: b"]);
+        assert_eq!(notes("USART2", &outputs[1].1, false), ["USART2: a", "USART2: b"]);
     }
 
     #[test]
     fn many_lines_and_long_ones_are_cut() {
         let text = format!("{}\r\n\r\n{}\u{1b}[2J", "0\r\n".repeat(9), "y".repeat(75));
-        let shown = notes("serial line", text.as_bytes());
+        let shown = notes("serial line", text.as_bytes(), false);
         assert_eq!(shown.len(), 1 + MOST_LINES);
         assert_eq!(shown[0], "serial line: 2 lines, then");
         assert_eq!(shown[MOST_LINES], format!("serial line: {}\u{fffd}[2J", "y".repeat(75)));
-        let console = console(None);
-        let (_, outputs) = console.outputs(b"z".to_vec());
-        assert_eq!(outputs, [("serial line", b"z".to_vec())]);
+    }
+
+    #[test]
+    fn a_long_output_is_copied_and_its_last_lines_are_shown() {
+        let (from, to) = (Folder::new().unwrap(), Folder::new().unwrap());
+        let kept = |part, sent: &[u8]| {
+            fs::write(from.path(SENT), sent).unwrap();
+            let console = Console::new(&to.path("out"), &Table::read(), part).unwrap();
+            let notes = console.keep(&from).unwrap();
+            (fs::read(to.path("out")).unwrap(), notes)
+        };
+        let long = "0123456789abcde\n".repeat(5000);
+        let (all, lines) = kept(None, format!("{long}z").as_bytes());
+        assert_eq!((all.len(), lines.len()), (80_001, 1 + MOST_LINES));
+        assert_eq!(
+            (&*lines[0], &*lines[MOST_LINES]),
+            ("serial line: many lines, then", "serial line: z")
+        );
+        let (all, lines) = kept(Some("stm32f405"), &[0, b'x'].repeat(MOST_OF_PORTS / 2));
+        assert_eq!(all.len(), 4 << 20);
+        assert!(
+            lines.last().is_some_and(|line| line.contains("only the first 4 MiB")),
+            "{lines:?}"
+        );
     }
 
     #[test]

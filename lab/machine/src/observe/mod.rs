@@ -7,37 +7,34 @@ pub mod events;
 mod figures;
 pub mod image;
 mod named;
+mod question;
+mod start;
 pub mod view;
 
 use std::{
-    collections::BTreeMap, fs, ops::Range, path::Path, process::Command, sync::atomic::AtomicBool,
-    time::Duration,
+    collections::BTreeMap, fs, ops::Range, path::Path, sync::atomic::AtomicBool, time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 
+pub use self::question::Question;
 use self::{
     console::Console,
     events::{Figures, Sign},
     image::{Given, Image, Place},
     named::Named,
+    question::{Arrivals, TIMER, arrivals, loaded, registers},
     view::{Resolved, Tasks, View},
 };
 use crate::{
     Machine, Machines, Properties, Provenance, Recording, Request, SetUpFailed, Start, builder,
-    marks::{Argument, Kind, Mark},
-    qemu::{
-        chip::{architecture, quoted},
-        modelled::{FILE, Modelled, Reads},
-        worst::{Rounds, Sweep},
-    },
-    stream::StreamBuilder,
+    marks::{Kind, Mark},
+    qemu::{chip::architecture, modelled::Modelled},
 };
 use chronoscope_child::{self as child, Folder};
-use chronoscope_chips::{Chip, Part, Table};
+use chronoscope_chips::{Chip, Part};
 use chronoscope_run::{Target, names::CHIP};
-use chronoscope_suite::wire::{Clock, Domain, Record};
-use chronoscope_units::{parse_hertz, printable, words};
+use chronoscope_units::{printable, words};
 use object::Architecture;
 
 /// The longest time that an image may run for, whatever its limit of instructions.
@@ -52,76 +49,6 @@ const MEMORY: &str = "memory";
 
 /// The number of events after which the first look at an image ends.
 const FIRST_EVENTS: u32 = 4000;
-
-/// The image, the machine and the places that the user names.
-pub struct Question<'a> {
-    /// The ELF file.
-    pub image: &'a Path,
-    /// QEMU's name of the machine; `None` for the one with the chip's core.
-    pub machine: Option<&'a str>,
-    /// The chip whose time is given, as `stm32f405` or `stm32f405:84MHz`; `None` for instructions.
-    pub chip: Option<&'a str>,
-    /// The rate of the chip's crystal, as `8MHz`; `None` for that rate.
-    pub crystal: Option<&'a str>,
-    /// The file that takes what the image sends over serial lines; `None` to drop it.
-    pub console: Option<&'a Path>,
-    /// Words that read a value, each as `0xADDRESS=VALUE`.
-    pub answer: &'a [String],
-    /// An ELF file that runs before the image, in machine mode.
-    pub firmware: Option<&'a Path>,
-    /// Files that are copied to the machine's memory, each as `FILE@0xADDRESS`.
-    pub load: &'a [String],
-    /// A disk's raw image. The guest's writes are dropped.
-    pub disk: Option<&'a Path>,
-    /// The place at which intervals start: a symbol, or an address as `0x80000000`.
-    pub from: Option<&'a str>,
-    /// The place at which intervals end; `from` itself if `None`.
-    pub to: Option<&'a str>,
-    /// The place whose execution is a switch.
-    pub switch: Option<&'a str>,
-    /// The variable that holds the running task.
-    pub task: Option<&'a str>,
-    /// The number of instructions after which the observation ends.
-    pub limit: u64,
-    /// The image's command line.
-    pub append: &'a str,
-    /// An interrupt arrives at every instruction of the round from `from` to its next execution: the
-    /// exception's number, or `timer`.
-    pub arrivals: Option<&'a str>,
-    /// Interrupts are to be raised at seeded moments, which is refused.
-    pub stimuli: bool,
-    /// The image's own marks are asked for, and nothing else.
-    pub is_watched: bool,
-    /// The view of the image's kernel: a name of this version's, or a file.
-    pub view: Option<&'a str>,
-}
-
-impl<'a> Question<'a> {
-    /// The question about all of an image, to whose end it runs.
-    pub fn new(image: &'a Path) -> Self {
-        Self {
-            image,
-            machine: None,
-            chip: None,
-            crystal: None,
-            console: None,
-            answer: &[],
-            firmware: None,
-            load: &[],
-            disk: None,
-            from: None,
-            to: None,
-            switch: None,
-            task: None,
-            limit: u64::MAX,
-            append: "",
-            arrivals: None,
-            stimuli: false,
-            is_watched: false,
-            view: None,
-        }
-    }
-}
 
 /// An image on an emulated machine, with an observer.
 pub struct Observed<'m> {
@@ -149,15 +76,6 @@ pub struct Observed<'m> {
     is_watched: bool,
     /// The view of the image's kernel, with its name.
     view: Option<(String, Resolved)>,
-}
-
-/// The exception that arrives at every instruction of a round.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Arrivals {
-    /// The processor's own timer, or the first interrupt that the image has enabled.
-    Timer,
-    /// The exception of this number.
-    Number(u8),
 }
 
 impl<'m> Observed<'m> {
@@ -434,80 +352,6 @@ impl<'m> Observed<'m> {
             (None, None) => Sign::Space,
         }
     }
-
-    /// The plugin's options for the observer, which writes to this folder.
-    fn observer(&self, folder: &Folder) -> String {
-        let mut plugin = format!("observe={}", quoted(&folder.path(EVENTS)));
-        if let Some(console) = &self.console {
-            plugin += &console.option(folder);
-        }
-        plugin += &format!(",limit={}", self.limit);
-        // A place that is not watched has an address that no instruction has.
-        for place in [&self.to, &self.from, &self.switch] {
-            let address = place.as_ref().map_or(u64::MAX, |place| place.address);
-            plugin += &format!(",at={address:#x}");
-        }
-        for mark in &self.marks {
-            plugin += &format!(",at={:#x}", mark.address);
-            if let Some(Argument { register, .. }) = mark.argument {
-                plugin += &format!(":{register}");
-            }
-        }
-        if let Some((_, view)) = &self.view {
-            for (_, places) in &view.sequences {
-                for index in 0..2 {
-                    let address = places.as_ref().map_or(u64::MAX, |places| places[index].address);
-                    plugin += &format!(",at={address:#x}");
-                }
-            }
-            plugin.extend(view.fields().iter().map(|field| format!(",{field}")));
-            if let Some(memory) = self.memory() {
-                let (start, bytes) = (memory.start, memory.end - memory.start);
-                let file = quoted(&folder.path(MEMORY));
-                plugin += &format!(",memory={file},range={start:#x}:{bytes}");
-            }
-        }
-        if let Some(hertz) = self.emulated.qemu.systick.filter(|&hertz| hertz > 0) {
-            plugin += &format!(",hertz={hertz}");
-        }
-        if let Some(task) = &self.task {
-            plugin += &format!(",task={:#x}", task.address);
-        }
-        plugin
-    }
-
-    /// The command that runs the image with these options of the plugin, and the machine's first serial
-    /// port connected so.
-    fn command(&self, options: &str, serial: &str) -> Result<Command> {
-        let registers: String = self.registers.iter().map(|option| format!(",{option}")).collect();
-        let plugin = format!("{},{options}{registers}", quoted(&self.machines.qemu_plugin()?));
-        let mut semihosting = "enable=on,target=native".to_owned();
-        for word in self.append.split(' ').filter(|word| !word.is_empty()) {
-            semihosting += &format!(",arg={}", word.replace(',', ",,"));
-        }
-        let mut qemu = Command::new(self.emulated.program());
-        qemu.args(["-machine", &self.emulated.qemu.machine]);
-        if self.emulated.is_virt() {
-            let firmware = self.firmware.as_ref();
-            qemu.arg("-bios").arg(firmware.map_or(Path::new("none"), |firmware| &firmware.path));
-        }
-        for (file, address) in &self.load {
-            let file = quoted(&file.path);
-            qemu.arg("-device").arg(format!("loader,file={file},addr={address:#x},force-raw=on"));
-        }
-        if let Some(disk) = &self.disk {
-            let file = quoted(&disk.path);
-            let drive = format!("file={file},if=none,format=raw,id=disk,snapshot=on");
-            qemu.arg("-drive").arg(drive);
-            qemu.args(["-device", "virtio-blk-device,drive=disk,bus=virtio-mmio-bus.0"]);
-        }
-        qemu.args(["-icount", "shift=0,sleep=off,align=off"])
-            .args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"])
-            .args(["-display", "none", "-monitor", "none", "-serial", serial, "-parallel", "null"])
-            .args(["-semihosting-config", &semihosting, "-plugin", &plugin, "-kernel"])
-            .arg(&self.image.path);
-        Ok(qemu)
-    }
 }
 
 /// Reads a view, and finds its places in the image. Returns it with its name.
@@ -518,69 +362,6 @@ fn viewed(view: &str, image: &Image) -> Result<(String, Resolved)> {
     Ok((name(Path::new(view)), Resolved::new(View::read(view)?, image)?))
 }
 
-/// The word for the kernel's timer interrupt.
-const TIMER: &str = "timer";
-
-/// # Errors
-/// The text is neither a number of an exception nor `timer`.
-fn arrivals(text: &str) -> Result<Arrivals> {
-    match (text, text.parse()) {
-        (TIMER, _) => Ok(Arrivals::Timer),
-        (_, Ok(number @ 1..=239)) => Ok(Arrivals::Number(number)),
-        _ => bail!(
-            "`--arrivals {}`: give the number of an exception, 15 for SysTick (RISC-V: 7 for the timer) \
-             or 16 and more for a line of the chip's, or {TIMER}",
-            printable(text)
-        ),
-    }
-}
-
-/// The rate of a chip's crystal in Hz, unless the user gives it: the one of the makers' first boards.
-const CRYSTAL: u32 = 8_000_000;
-
-/// The plugin's options for the registers and devices of a chip, and for words that are given.
-///
-/// # Errors
-/// A word is none, or the crystal's rate is no crystal's.
-fn registers(table: &Table, part: Option<&str>, question: &Question<'_>) -> Result<Vec<String>> {
-    let crystal = question.crystal.map(crystal).transpose()?.unwrap_or(CRYSTAL);
-    let mut options = part.map_or_else(Vec::new, |part| table.registers(part, crystal));
-    for text in question.answer {
-        let number = |text: &str| match text.strip_prefix("0x") {
-            Some(digits) => u32::from_str_radix(digits, 16).ok(),
-            None => text.parse().ok(),
-        };
-        let parts = text.split_once('=').filter(|(address, _)| address.starts_with("0x"));
-        let word = parts.and_then(|(address, value)| number(address).zip(number(value)));
-        let Some((address, value)) = word.filter(|(address, _)| address % 4 == 0) else {
-            bail!(
-                "`--answer {}`: write the address of a word and its value, as 0x50060800=1",
-                printable(text)
-            );
-        };
-        options.push(format!("answer={address:#x}:{value:#x}"));
-    }
-    Ok(options)
-}
-
-/// # Errors
-/// The text is no rate that the chips take at their oscillator's pins.
-fn crystal(text: &str) -> Result<u32> {
-    let hertz = parse_hertz(text).context("`--crystal`")?;
-    let hertz = u32::try_from(hertz).ok().filter(|hertz| (1_000_000..=50_000_000).contains(hertz));
-    hertz.with_context(|| format!("`--crystal {}`: give 1MHz to 50MHz", printable(text)))
-}
-
-/// Reads a file that is given with its address, as `FILE@0xADDRESS`.
-fn loaded(text: &str) -> Result<(Given, u64)> {
-    let parts = text.rsplit_once("@0x");
-    let parts = parts.and_then(|(file, at)| Some((file, u64::from_str_radix(at, 16).ok()?)));
-    let Some((file, address)) = parts else {
-        bail!("`{}`: name a file and its address, as app.bin@0x86000000", printable(text));
-    };
-    Ok((Given::read(Path::new(file))?, address))
-}
-
 /// The image's file name without its extension, in the letters of a target's name.
 pub(crate) fn name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -589,70 +370,6 @@ pub(crate) fn name(path: &Path) -> String {
         _ => '_',
     };
     stem.chars().map(letter).take(60).collect()
-}
-
-impl Observed<'_> {
-    /// The waits of an interrupt at every instruction of a round, as a stream of records. The image
-    /// starts anew until it has had enough rounds.
-    fn sweep(
-        &self,
-        arrivals: Arrivals,
-        round: &Place,
-        folder: &Folder,
-        start: &Start<'_>,
-    ) -> Result<Vec<u8>> {
-        let file = folder.path("arrivals");
-        let exception = match arrivals {
-            Arrivals::Timer => None,
-            Arrivals::Number(number) => Some(number.to_string()),
-        };
-        let once = |first: usize| {
-            let rounds = Rounds::new(round.address, exception.as_deref());
-            let options = rounds.options(&file, first, self.chip.as_ref());
-            let mut qemu = self.command(&options, NOWHERE)?;
-            qemu.arg("-singlestep");
-            let discard = &mut |_: &[u8]| anyhow::Ok(());
-            child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
-            Sweep::parse(&fs::read_to_string(&file)?)
-        };
-        let tried = once(0)?.completed(once)?;
-        let mut stream = StreamBuilder::begin(&self.name, start.request)?;
-        stream.send(&self.clock())?;
-        tried.write(&mut stream, self.chip.is_some(), &self.image.symbols()?)?;
-        stream.end()
-    }
-
-    /// The record of the clock: the chip's, or a tick for each instruction.
-    fn clock(&self) -> Record<'static> {
-        let instructions =
-            Clock { domain: Domain::Instructions, hertz: 1_000_000_000, resolution: 1 };
-        self.chip.as_ref().map_or(Record::Clock(instructions), Modelled::clock)
-    }
-
-    /// The cycles at each event, by the model of the chip, if one is named: from a second start of the
-    /// image, which executes the same instructions.
-    fn cycles(
-        &self,
-        figures: &Figures,
-        named: Option<&Named<'_>>,
-        folder: &Folder,
-        start: &Start<'_>,
-    ) -> Result<Option<Reads>> {
-        let Some(chip) = &self.chip else { return Ok(None) };
-        let mut times = figures.times();
-        times.extend(named.iter().flat_map(|named| named.times()));
-        times.sort_unstable();
-        times.dedup();
-        let times: Vec<u8> = times.into_iter().flat_map(u64::to_le_bytes).collect();
-        let (asked, found) = (folder.path("times"), folder.path(FILE));
-        fs::write(&asked, times)?;
-        let (asked, options) = (quoted(&asked), chip.options());
-        let options = format!("cycles={},times={asked},{options}", quoted(&found));
-        let mut qemu = self.command(&options, NOWHERE)?;
-        let discard = &mut |_: &[u8]| anyhow::Ok(());
-        child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
-        Reads::since_the_reset(&fs::read(&found)?).map(Some)
-    }
 }
 
 impl Machine for Observed<'_> {

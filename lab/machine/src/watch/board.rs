@@ -12,10 +12,10 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{MOST_INTERVALS, SHOWN};
+use super::terms::{self, Terms};
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
-    marks::{self, Counts, Intake, Kind, Mark, View, is_control},
+    marks::{Counts, Intake, Kind, Mark, is_control},
     observe::{self, image::Image},
     serial::{
         BAUD, device_and_rate,
@@ -23,9 +23,8 @@ use crate::{
     },
     stream::{StreamBuilder, samples},
 };
-use chronoscope_base::console;
 use chronoscope_run::Target;
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series, Unit};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 use chronoscope_units::printable;
 
 /// The time without a byte after which a line that has sent nothing is given up.
@@ -46,8 +45,7 @@ pub struct Board {
     image: Image,
     marks: Vec<Mark>,
     place: Place,
-    duration: Option<Duration>,
-    bounds: BTreeMap<String, f64>,
+    terms: Terms,
 }
 
 /// The place of a stream.
@@ -108,8 +106,7 @@ impl Board {
             image,
             marks,
             place: Place::new(question.stream)?,
-            duration: question.duration,
-            bounds: BTreeMap::new(),
+            terms: Terms::new(question.duration),
         })
     }
 
@@ -124,8 +121,7 @@ impl Board {
 
     /// The names and values of the parameters of the watch's case.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let duration = self.duration.map(|duration| duration.as_secs_f64().to_string());
-        duration.map(|duration| ("duration_s".to_owned(), duration)).into_iter().collect()
+        self.terms.setting().into_iter().collect()
     }
 
     /// The names of the series that may arise, and their kinds.
@@ -136,7 +132,7 @@ impl Board {
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view
     /// counts the rounds above.
     pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
-        Self { bounds, ..self }
+        Self { terms: self.terms.with_bounds(bounds), ..self }
     }
 
     /// Takes in the stream until its end, or the time is over or `stop` becomes true. Returns the
@@ -149,12 +145,11 @@ impl Board {
             Place::Line(address, baud) => Source::Line(line::open(address, *baud)?),
         };
         let mut intake = Intake::new(&self.marks);
-        let (mut view, mut remarks) = (View::new(self.bounds.clone()), Vec::new());
+        let (mut live, mut remarks) = (self.terms.live(), Vec::new());
         let begun = Instant::now();
-        let mut shown = begun;
         let mut buffer = [0; 1 << 12];
         let mut bytes = 0;
-        while !stop.load(Relaxed) && self.duration.is_none_or(|most| begun.elapsed() < most) {
+        while !stop.load(Relaxed) && !self.terms.is_over(begun) {
             let received = match &mut source {
                 Source::File(file) => match file.read(&mut buffer)? {
                     0 => break,
@@ -181,15 +176,12 @@ impl Board {
                     SILENCE.as_secs()
                 );
             }
-            if intake.pairing().count() >= MOST_INTERVALS {
-                remarks
-                    .push(format!("ended after {MOST_INTERVALS} intervals: mark fewer, or use -D"));
+            if !terms::has_room(intake.pairing()) {
+                remarks.push(terms::full());
                 break;
             }
-            if let (Some(counter), true) = (intake.counter(), shown.elapsed() >= SHOWN) {
-                shown = Instant::now();
-                view.set_tick(1e9 / f64::from(counter.hertz));
-                console::show_lines_in_bar(&view.lines(intake.pairing()));
+            if let Some(counter) = intake.counter() {
+                live.show(intake.pairing(), 1e9 / f64::from(counter.hertz));
             }
         }
         self.check(&intake, bytes)?;
@@ -276,14 +268,7 @@ impl Machine for Board {
                 stream.series(Series::control("mark to mark"), samples(&series.intervals))?;
                 continue;
             }
-            for line in marks::remarks(series) {
-                stream.send(&Record::Log(&line))?;
-            }
-            let unit = if series.is_time() { Unit::Ticks } else { Unit::Count };
-            if !series.intervals.is_empty() {
-                let head = Series { unit, ..Series::measured(&series.name) };
-                stream.series(head, samples(&series.intervals))?;
-            }
+            terms::send(&mut stream, series)?;
         }
         for line in remarks(&counts).iter().chain(&lines) {
             stream.send(&Record::Log(line))?;

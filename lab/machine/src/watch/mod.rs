@@ -3,6 +3,7 @@
 
 pub mod board;
 mod probes;
+mod terms;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,27 +21,23 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use self::probes::{Hit, Place, Probes};
+use self::{
+    probes::{Hit, Place, Probes},
+    terms::{Live, Terms},
+};
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
-    marks::{self, Argument, Kind, Mark, Pairing, View},
+    marks::{Argument, Kind, Mark, Pairing},
     observe::{self, image::Image},
     stream::{StreamBuilder, samples},
 };
-use chronoscope_base::console;
 use chronoscope_child as child;
 use chronoscope_run::Target;
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series, Unit};
+use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 use chronoscope_units::printable;
 
 /// The pause between two looks at the kernel's buffers.
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// The pause between two looks of the user at the terminal.
-const SHOWN: Duration = Duration::from_millis(250);
-
-/// The most intervals that are kept.
-const MOST_INTERVALS: usize = 4_000_000;
 
 /// The rounds of the control.
 const CONTROLS: usize = 500;
@@ -67,8 +64,7 @@ pub struct Watched {
     program: Program,
     marks: Vec<Mark>,
     places: Vec<Place>,
-    duration: Option<Duration>,
-    bounds: BTreeMap<String, f64>,
+    terms: Terms,
     /// The functions that are named in place of marks.
     between: Option<String>,
 }
@@ -133,8 +129,7 @@ impl Watched {
             program,
             marks: Vec::new(),
             places: Vec::new(),
-            duration: question.duration,
-            bounds: BTreeMap::new(),
+            terms: Terms::new(question.duration),
             between: None,
         };
         match question.from {
@@ -240,10 +235,7 @@ impl Watched {
 
     /// The names and values of the parameters of the watch's case.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let mut settings = Vec::new();
-        if let Some(duration) = self.duration {
-            settings.push(("duration_s".to_owned(), duration.as_secs_f64().to_string()));
-        }
+        let mut settings: Vec<_> = self.terms.setting().into_iter().collect();
         if let Subject::Process(_) = self.subject {
             settings.push(("of".to_owned(), "process".to_owned()));
         }
@@ -261,15 +253,15 @@ impl Watched {
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view counts
     /// the rounds above.
     pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
-        Self { bounds, ..self }
+        Self { terms: self.terms.with_bounds(bounds), ..self }
     }
 
     /// Takes in hits until the program ends, the time is over or `stop` becomes true.
     fn watch(&self, probes: &mut Probes, stop: &AtomicBool) -> Result<Seen> {
-        let view = View::new(self.bounds.clone());
-        let mut seen = Seen { pairing: Pairing::new(&self.marks), view, ..Seen::default() };
-        let end = self.duration.map(|duration| Instant::now() + duration);
-        let is_over = || stop.load(Relaxed) || end.is_some_and(|end| Instant::now() >= end);
+        let (pairing, live) = (Pairing::new(&self.marks), self.terms.live());
+        let mut seen = Seen { pairing, live, ..Seen::default() };
+        let begun = Instant::now();
+        let is_over = || stop.load(Relaxed) || self.terms.is_over(begun);
         match &self.subject {
             Subject::Process(pid) => {
                 let folder = PathBuf::from(format!("/proc/{pid}"));
@@ -282,8 +274,7 @@ impl Watched {
             Subject::Command(words) => seen.take_all_of(words, probes, &is_over)?,
         }
         if !seen.has_room() {
-            seen.remarks
-                .push(format!("ended after {MOST_INTERVALS} intervals: mark fewer, or use -D"));
+            seen.remarks.push(terms::full());
         }
         Ok(seen)
     }
@@ -296,9 +287,7 @@ struct Seen {
     processes: BTreeSet<u32>,
     first: Option<u64>,
     remarks: Vec<String>,
-    view: View,
-    /// The time at which the user was shown the view.
-    shown: Option<Instant>,
+    live: Live,
 }
 
 impl Seen {
@@ -336,7 +325,7 @@ impl Seen {
     }
 
     fn has_room(&self) -> bool {
-        self.pairing.count() < MOST_INTERVALS
+        terms::has_room(&self.pairing)
     }
 
     /// Takes in hits of a process, or of all.
@@ -348,10 +337,7 @@ impl Seen {
             // All places are marks.
             let _ = self.pairing.hit(hit.place, hit.thread.into(), now, hit.argument);
         }
-        if self.shown.is_none_or(|shown| shown.elapsed() >= SHOWN) {
-            self.shown = Some(Instant::now());
-            console::show_lines_in_bar(&self.view.lines(&self.pairing));
-        }
+        self.live.show(&self.pairing, 1.0);
     }
 }
 
@@ -454,14 +440,7 @@ impl Machine for Watched {
         stream.send(&evidence("marks", hits as f64, 1.0, f64::INFINITY))?;
         stream.send(&evidence("lost marks", probes.lost as f64, 0.0, 0.0))?;
         for series in &all {
-            for line in marks::remarks(series) {
-                stream.send(&Record::Log(&line))?;
-            }
-            let unit = if series.is_time() { Unit::Ticks } else { Unit::Count };
-            if !series.intervals.is_empty() {
-                let head = Series { unit, ..Series::measured(&series.name) };
-                stream.series(head, samples(&series.intervals))?;
-            }
+            terms::send(&mut stream, series)?;
         }
         stream.series(Series::control("mark to mark"), samples(&control))?;
         if processes > 1 {

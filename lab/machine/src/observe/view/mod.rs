@@ -218,6 +218,11 @@ impl View {
         if self.running.is_none() && self.sequences.is_empty() {
             bail!("it shows nothing: write [running] with [task], or a [[sequence]]");
         }
+        if self.task.as_ref().is_some_and(|task| task.name.is_none() && task.checks.is_empty()) {
+            bail!(
+                "[task] has no name and no [[task.check]], so a wrong structure would go unseen: write one"
+            );
+        }
         if let Some(name) = self.task.as_ref().and_then(|task| task.name.as_ref())
             && name.bytes.is_some() == name.length.is_some()
         {
@@ -284,6 +289,7 @@ mod tests {
         assert!(check("[running]\nvariable = \"a\"").contains("belong together"));
         let name = "[task]\nname = { at = { offset = 0 } }\n[running]\nvariable = \"a\"";
         assert!(check(name).contains("`bytes`"));
+        assert!(check("[task]\n[running]\nvariable = \"a\"").contains("would go unseen"));
         let sequence = "[[sequence]]\nname = []\nfrom = \"a\"\nto = \"b\"";
         assert!(check(sequence).contains("has a name"));
         let sequence = "[[sequence]]\nname = \"a\"\nfrom = \"a\"\nto = \"b\"\n";

@@ -1,0 +1,155 @@
+//! The question of an observation, and how the texts in it are read.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::image::Given;
+use chronoscope_chips::Table;
+use chronoscope_units::{parse_hertz, printable};
+
+/// The image, the machine and the places that the user names.
+pub struct Question<'a> {
+    /// The ELF file.
+    pub image: &'a Path,
+    /// QEMU's name of the machine; `None` for the one with the chip's core.
+    pub machine: Option<&'a str>,
+    /// The chip whose time is given, as `stm32f405` or `stm32f405:84MHz`; `None` for instructions.
+    pub chip: Option<&'a str>,
+    /// The rate of the chip's crystal, as `8MHz`; `None` for that rate.
+    pub crystal: Option<&'a str>,
+    /// The file that takes what the image sends over serial lines; `None` to drop it.
+    pub console: Option<&'a Path>,
+    /// Words that read a value, each as `0xADDRESS=VALUE`.
+    pub answer: &'a [String],
+    /// An ELF file that runs before the image, in machine mode.
+    pub firmware: Option<&'a Path>,
+    /// Files that are copied to the machine's memory, each as `FILE@0xADDRESS`.
+    pub load: &'a [String],
+    /// A disk's raw image. The guest's writes are dropped.
+    pub disk: Option<&'a Path>,
+    /// The place at which intervals start: a symbol, or an address as `0x80000000`.
+    pub from: Option<&'a str>,
+    /// The place at which intervals end; `from` itself if `None`.
+    pub to: Option<&'a str>,
+    /// The place whose execution is a switch.
+    pub switch: Option<&'a str>,
+    /// The variable that holds the running task.
+    pub task: Option<&'a str>,
+    /// The number of instructions after which the observation ends.
+    pub limit: u64,
+    /// The image's command line.
+    pub append: &'a str,
+    /// An interrupt arrives at every instruction of the round from `from` to its next execution: the
+    /// exception's number, or `timer`.
+    pub arrivals: Option<&'a str>,
+    /// Interrupts are to be raised at seeded moments, which is refused.
+    pub stimuli: bool,
+    /// The image's own marks are asked for, and nothing else.
+    pub is_watched: bool,
+    /// The view of the image's kernel: a name of this version's, or a file.
+    pub view: Option<&'a str>,
+}
+
+impl<'a> Question<'a> {
+    /// The question about all of an image, to whose end it runs.
+    pub fn new(image: &'a Path) -> Self {
+        Self {
+            image,
+            machine: None,
+            chip: None,
+            crystal: None,
+            console: None,
+            answer: &[],
+            firmware: None,
+            load: &[],
+            disk: None,
+            from: None,
+            to: None,
+            switch: None,
+            task: None,
+            limit: u64::MAX,
+            append: "",
+            arrivals: None,
+            stimuli: false,
+            is_watched: false,
+            view: None,
+        }
+    }
+}
+
+/// The exception that arrives at every instruction of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Arrivals {
+    /// The processor's own timer, or the first interrupt that the image has enabled.
+    Timer,
+    /// The exception of this number.
+    Number(u8),
+}
+
+/// The word for the kernel's timer interrupt.
+pub(super) const TIMER: &str = "timer";
+
+/// # Errors
+/// The text is neither a number of an exception nor `timer`.
+pub(super) fn arrivals(text: &str) -> Result<Arrivals> {
+    match (text, text.parse()) {
+        (TIMER, _) => Ok(Arrivals::Timer),
+        (_, Ok(number @ 1..=239)) => Ok(Arrivals::Number(number)),
+        _ => bail!(
+            "`--arrivals {}`: give the number of an exception, 15 for SysTick (RISC-V: 7 for the timer) \
+             or 16 and more for a line of the chip's, or {TIMER}",
+            printable(text)
+        ),
+    }
+}
+
+/// The rate of a chip's crystal in Hz, unless the user gives it: the one of the makers' first boards.
+const CRYSTAL: u32 = 8_000_000;
+
+/// The plugin's options for the registers and devices of a chip, and for words that are given.
+///
+/// # Errors
+/// A word is none, or the crystal's rate is no crystal's.
+pub(super) fn registers(
+    table: &Table,
+    part: Option<&str>,
+    question: &Question<'_>,
+) -> Result<Vec<String>> {
+    let crystal = question.crystal.map(crystal).transpose()?.unwrap_or(CRYSTAL);
+    let mut options = part.map_or_else(Vec::new, |part| table.registers(part, crystal));
+    for text in question.answer {
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        let parts = text.split_once('=').filter(|(address, _)| address.starts_with("0x"));
+        let word = parts.and_then(|(address, value)| number(address).zip(number(value)));
+        let Some((address, value)) = word.filter(|(address, _)| address % 4 == 0) else {
+            bail!(
+                "`--answer {}`: write the address of a word and its value, as 0x50060800=1",
+                printable(text)
+            );
+        };
+        options.push(format!("answer={address:#x}:{value:#x}"));
+    }
+    Ok(options)
+}
+
+/// # Errors
+/// The text is no rate that the chips take at their oscillator's pins.
+fn crystal(text: &str) -> Result<u32> {
+    let hertz = parse_hertz(text).context("`--crystal`")?;
+    let hertz = u32::try_from(hertz).ok().filter(|hertz| (1_000_000..=50_000_000).contains(hertz));
+    hertz.with_context(|| format!("`--crystal {}`: give 1MHz to 50MHz", printable(text)))
+}
+
+/// Reads a file that is given with its address, as `FILE@0xADDRESS`.
+pub(super) fn loaded(text: &str) -> Result<(Given, u64)> {
+    let parts = text.rsplit_once("@0x");
+    let parts = parts.and_then(|(file, at)| Some((file, u64::from_str_radix(at, 16).ok()?)));
+    let Some((file, address)) = parts else {
+        bail!("`{}`: name a file and its address, as app.bin@0x86000000", printable(text));
+    };
+    Ok((Given::read(Path::new(file))?, address))
+}
