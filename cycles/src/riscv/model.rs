@@ -65,9 +65,9 @@ impl Model {
             self.sum.add(self.core.split, Cause::Access);
         }
         let leaves = next.is_trap || step.is_jump();
-        if next.is_trap {
+        if next.is_trap && instruction.class != Class::Call {
             self.sum.add(self.core.entry, Cause::Exception);
-        } else {
+        } else if !next.is_trap {
             let wait = wait(self.core.pipeline, self.before, instruction, next.instruction);
             self.sum.add(wait, Cause::Access);
         }
@@ -93,6 +93,7 @@ impl Model {
                 (core.flush, Cause::System)
             }
             Class::Return => (core.leave, Cause::Exception),
+            Class::Call if step.next.is_trap => (core.call, Cause::Exception),
             Class::Compute
             | Class::Call
             | Class::Branch { .. }

@@ -206,6 +206,11 @@ fn a_trap_costs_the_entry() {
         let sum = model.sum();
         assert_eq!(sum.least, 1 + u64::from(core.entry.least));
         assert_eq!(sum.most, 1 + u64::from(core.entry.most));
+        // A call of the system is one instruction with its entry.
+        let mut model = Model::new(core);
+        let call = decoded(code::ECALL);
+        model.step(&Step { at: 0x8000_0000, instruction: call, address: None, next });
+        assert_eq!(model.sum().least, u64::from(core.call.least));
     }
 }
 

@@ -151,14 +151,20 @@ fn statistic(case: &Value, bound: &str, statistic: &str) -> f64 {
     found[statistic].as_f64().unwrap()
 }
 
+/// The kernels whose image is the same in QEMU and on the board, and takes the same way there: Ibex
+/// enters FreeRTOS's handler by a table, and CV32E40P has no stack guards for tandem to set.
+fn kernels(core: &str) -> [&'static str; 2] {
+    if core == "cv32e40p" { ["freertos", "embassy"] } else { ["tandem", "embassy"] }
+}
+
 /// The same images in QEMU, by the model, and on the board: the whole way of `--chip`.
 #[test]
 fn modelled_cases_hold_the_cycles_of_the_board() {
     let few = ["--repeat", "1", "--set", "loops=100"];
     for (core, _) in CORES {
         let experiments = ["switch", "wakeup", "message", "interrupt"];
-        let kernels = |machine: &str| format!("freertos@{machine},embassy@{machine}");
-        let (emulated, simulated) = (kernels("rv32"), kernels(core));
+        let on = |machine| kernels(core).map(|kernel| format!("{kernel}@{machine}")).join(",");
+        let (emulated, simulated) = (on("rv32"), on(core));
         let chip = ["--target", &emulated, "--chip", core];
         let modelled = cases(&[&experiments[..], &chip, &few].concat());
         let real = cases(&[&experiments[..], &["--target", &simulated], &few].concat());
