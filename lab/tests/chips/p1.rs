@@ -16,12 +16,11 @@ fn number(series: &Value, name: &str) -> f64 {
     series[name].as_f64().unwrap_or_else(|| panic!("no {name} in {series:#}"))
 }
 
-/// Runs the experiments of P1 that have pins, with few samples of each.
-fn p1(target: &str, store: &str, more: &[&str]) -> common::Answer {
-    let few = ["--repeat", "1", "--set", "loops=40", "--store", store];
-    let run =
-        ["run", "-q", "--study", P1, "delay", "switch", "interrupt", "log", "--target", target];
-    let answer = chronoscope(&[&run[..], &few, more].concat());
+/// Runs experiments of P1 with few samples of each.
+fn p1(experiments: &[&str], target: &str, store: &str, more: &[&str]) -> common::Answer {
+    let few = ["--repeat", "1", "--set", "loops=40", "--store", store, "--target", target];
+    let run = ["run", "-q", "--study", P1];
+    let answer = chronoscope(&[&run[..], experiments, &few, more].concat());
     answer.exits(0);
     answer
 }
@@ -53,7 +52,8 @@ fn our_edges(file: &str) -> BTreeMap<u64, u64> {
 fn each_line_of_p1_is_told_by_both_instruments() {
     let folder = Folder::new("p1");
     let (store, file) = (folder.path("runs.db"), folder.path("run.json"));
-    p1("tandem@ibex,tandem@cortex-m4", &store, &["--format", "json", "-o", &file]);
+    let with_pins = ["delay", "switch", "interrupt", "log"];
+    p1(&with_pins, "tandem@ibex,tandem@cortex-m4", &store, &["--format", "json", "-o", &file]);
     let cases: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     // Cases by a model of P1's chip have no pins.
     let has_pins = |case: &&Value| case["clock"]["domain"] != "modelled";
@@ -102,6 +102,7 @@ fn each_line_of_p1_is_told_by_both_instruments() {
 fn two_million_samples_a_second_read_in_halves_of_a_microsecond() {
     let folder = Folder::new("p1-analyser");
     let run = p1(
+        &["switch"],
         "tandem@ibex",
         &folder.path("runs.db"),
         &["--set", "pair=thread-thread", "--format", "json"],

@@ -48,13 +48,15 @@ pub fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     steps.extend(tests(filters)?);
     steps.extend(studies()?);
     // Nobody waits for the rest where the quick checks fail.
-    let rest = steps.iter_mut().filter(|step| step.stage > Quick && !EARLY.contains(&&*step.name));
+    let is_early = |step: &Step| EARLY.iter().any(|name| step.name.starts_with(name));
+    let rest = steps.iter_mut().filter(|step| step.stage > Quick && !is_early(step));
     rest.for_each(|step| step.after.push("quick".to_owned()));
     Ok(steps)
 }
 
-/// Steps of the full test that begin with the quick ones: most others wait for them.
-const EARLY: [&str; 4] = ["packages", "program", "SciPy's figures", "labgrid"];
+/// The beginnings of the names of the full test's steps that begin with the quick ones: most others
+/// wait for them, and simulated cores are built in one process each, beside cargo's own.
+const EARLY: [&str; 5] = ["packages", "program", "SciPy's figures", "labgrid", "bench board"];
 
 /// `cargo test` of the whole workspace, which no selection of packages makes compile anew.
 fn cargo_test(arguments: &str) -> String {
@@ -95,7 +97,7 @@ fn quick(filters: &[&str]) -> Vec<Step> {
         Step::new(Quick, "quick: clippy", &clippy).lock("dev").seconds(45),
         documentation.variable("RUSTDOCFLAGS", "-D warnings").lock("dev").seconds(15),
         Step::new(Quick, "quick: index of images", "xtask images"),
-        tests.after(&["quick: index"]).lock("dev").seconds(120),
+        tests.after(&["quick: index"]).lock("dev").seconds(150),
     ];
     FORMATTED.map(format).into_iter().chain(rest).collect()
 }
@@ -339,7 +341,7 @@ fn tandem() -> Vec<Step> {
         )
         .lock("dev")
         .seconds(50),
-        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(140),
+        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(400),
         // Packs tandem as for the registry, and builds the package. (The long test packs all
         // crates.)
         Step::new(
@@ -570,18 +572,21 @@ const TESTS: [Test; 23] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
-    Test { seconds: 400, ..test("tests: chips", "--test chips", TARGETS) },
+    Test { seconds: 1000, ..test("tests: chips", "--test chips", TARGETS) },
     Test {
-        seconds: 180,
+        seconds: 300,
         ..test("tests: guests", "--test guests", &["program", "packages", "SciPy", "firmware"])
     },
     Test {
-        seconds: 60,
+        seconds: 200,
         ..test("tests: browser", "--test browser", &["program", "packages", "firmware"])
     },
-    Test { seconds: 60, ..test("tests: files", "--test files", &["program", "packages", "SciPy"]) },
+    Test {
+        seconds: 120,
+        ..test("tests: files", "--test files", &["program", "packages", "SciPy"])
+    },
     // Compares its figures with the figures of other tools: nothing else runs meanwhile.
-    Test { cores: ALL, ..test("tests: host", "--test host", &["program"]) },
+    Test { cores: ALL, seconds: 100, ..test("tests: host", "--test host", &["program"]) },
     test("tests: faults", "--test faults", &["program"]),
     test("tests: small_port", "--test small_port", &["program"]),
     test("tests: timing", "--test timing", &["program"]),
@@ -597,6 +602,11 @@ const TESTS: [Test; 23] = [
         cores: ALL,
         variable: ROUNDS,
         ..test("tests: 200 interrupts, chips", "--test chips interrupts -- --nocapture", TARGETS)
+    },
+    Test {
+        stage: Long,
+        variable: EFFORT,
+        ..test("tests: a process for each arrival", "--test chips one_process_an_arrival", TARGETS)
     },
     Test {
         stage: Long,
