@@ -26,6 +26,11 @@ fn worst(of: &str, target: &str) -> Vec<u64> {
     waits(&chronoscope(&case).json()["cases"][0])
 }
 
+/// The waits in a round without a number of tasks.
+fn worst_of_one(of: &str, target: &str) -> Vec<u64> {
+    waits(&chronoscope(&["worst", of, "--target", target, "--format", "json"]).json()["cases"][0])
+}
+
 /// A chip, and how QEMU is started for it.
 pub struct Chip {
     name: &'static str,
@@ -236,6 +241,56 @@ fn a_risc_v_has_its_longest_wait() {
     assert_eq!(waits(&run["cases"][0]), worst("switch", "tandem@rv32"));
 }
 
+/// The longest stretch with interrupts off, which `masked` finds in samples.
+fn sampled(target: &str, tasks: &str) -> u64 {
+    let case = ["run", "masked", "--target", target, "--set", tasks, "--format", "json"];
+    let run = chronoscope(&case).json();
+    let figures = run["cases"][0]["figures"].as_array().unwrap();
+    let masked = figures.iter().find(|figure| figure["name"] == "masked").unwrap();
+    masked["value"].as_f64().unwrap() as u64
+}
+
+/// Each arrival in a round of `masked` waits at most as long as the longest, and no sample of `masked`
+/// more. Returns the longest wait, and the number of arrivals.
+fn holds_every_sample(target: &str, tasks: &str) -> (u64, usize) {
+    let case = ["worst", "masked", "--target", target, "--set", tasks, "--format", "json"];
+    let found = waits(&chronoscope(&case).json()["cases"][0]);
+    let (longest, sampled) = (found.iter().copied().max().unwrap(), sampled(target, tasks));
+    assert!(sampled <= longest && longest <= sampled + 20, "{target} {tasks}: {sampled} {longest}");
+    (longest, found.len())
+}
+
+/// The experiment's own interrupt comes in each round, too, and its handler is no part of the round.
+#[test]
+fn the_longest_stretch_with_interrupts_off_is_exhaustive() {
+    let (tandem, arrivals) = holds_every_sample("tandem@cortex-m4", "tasks=2");
+    assert!((70..=95).contains(&tandem) && arrivals > 1000, "{tandem} of {arrivals}");
+    let (freertos, arrivals) = holds_every_sample("freertos@cortex-m4", "tasks=2");
+    assert!((140..=165).contains(&freertos) && arrivals > 2000, "{freertos} of {arrivals}");
+}
+
+#[test]
+#[ignore = "takes minutes: ./chronoscope test long"]
+fn the_longest_stretches_of_five_kernels_are_exhaustive() {
+    for kernel in ["tandem", "freertos", "embassy", "rtic", "lilos"] {
+        for tasks in ["tasks=2", "tasks=10"] {
+            holds_every_sample(&format!("{kernel}@cortex-m4"), tasks);
+        }
+    }
+    holds_every_sample("tandem@cortex-m4", "tasks=30");
+    holds_every_sample("freertos@cortex-m4", "tasks=30");
+    holds_every_sample("tandem@rv32", "tasks=2");
+}
+
+/// A tick more than there should be delays the rounds of FreeRTOS for long: an image starts anew for
+/// each arrival of them.
+#[test]
+#[ignore = "takes minutes: ./chronoscope test long"]
+fn rounds_that_do_not_come_back_are_tried_by_restarts() {
+    let found = worst_of_one("wakeup", "freertos@cortex-m4");
+    assert!(found.len() > 1000, "{}", found.len());
+}
+
 #[test]
 fn a_run_is_the_same_bytes_twice() {
     gives_the_same_bytes_twice(&["worst", "message", "--target", "tandem@cortex-m4"], 2);
@@ -245,7 +300,7 @@ fn a_run_is_the_same_bytes_twice() {
 fn impossible_questions_are_one_line() {
     let ask = |more: &[&str]| chronoscope(&[&["worst"], more].concat());
     ask(&["switch", "message"]).complains("one experiment at a time");
-    ask(&["period"]).complains("it is one of switch, wakeup, message, interrupt");
+    ask(&["period"]).complains("it is one of switch, wakeup, message, interrupt, masked");
     ask(&["message", "--set", "tasks=2"]).shows("`message` has no parameter `tasks`");
     ask(&["switch", "--target", "tandem@cortex-m0"]).shows("cannot be made pending here");
     let why = |more: &[&str]| chronoscope(&[&["why"], more].concat());

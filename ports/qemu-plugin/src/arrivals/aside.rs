@@ -79,6 +79,7 @@ impl Aside {
         }
         if !self.runs && interrupts.has_begun(processor, interrupt, step) {
             (self.runs, self.handled) = (true, 0);
+            interrupts.began(interrupt);
         }
         self.handled += usize::from(self.runs);
         self.runs
@@ -101,12 +102,12 @@ impl Aside {
         (self.from..self.outcomes.len()).find(open)
     }
 
-    /// The arrival of the same round after one: the next without an outcome that is far enough. The length
-    /// of the round if there is none.
-    pub fn next(&self, arrival: usize) -> usize {
+    /// The arrival of the same round after one: the next without an outcome that is far enough, and behind
+    /// the instruction `position`. The length of the round if there is none.
+    pub fn next(&self, arrival: usize, position: usize) -> usize {
         let open = |arrival: &usize| self.outcomes[*arrival].is_none();
-        let length = self.outcomes.len();
-        (arrival.saturating_add(self.stride)..length).find(open).unwrap_or(length)
+        let (from, length) = ((arrival + self.stride).max(position + 1), self.outcomes.len());
+        (from..length).find(open).unwrap_or(length)
     }
 
     /// Writes the outcomes up to the first arrival without one, with which another start goes on.

@@ -445,7 +445,7 @@ impl Sweep {
         let tries = self.tries + 1;
         let length = self.path.len() + aside.handled();
         aside.note(self.arrival, Outcome::Tried { wait, length, tries, cycles });
-        self.arrival = aside.next(self.arrival);
+        self.arrival = aside.next(self.arrival, self.position);
         (self.tries, self.wait) = (0, Wait::ToCome);
     }
 
@@ -467,9 +467,11 @@ impl Sweep {
         self.phase = match self.phase {
             Phase::Skip(left @ 1..) => Phase::Skip(left - 1),
             Phase::Skip(0) => {
-                // The path leaves its handler out.
+                // The path leaves its handler out. One interrupt comes more than the image expects
+                // before any round counts: from then on, its count of them is too high in every round.
                 if self.aside.is_some() {
                     self.choose();
+                    self.interrupts.pend(self.interrupt);
                 }
                 Phase::Record(PATIENCE)
             }

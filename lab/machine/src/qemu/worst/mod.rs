@@ -41,7 +41,7 @@ use crate::{
 const SKIPPED: u32 = 20;
 
 /// The arrivals in a round of `masked`, whose handler leaves the kernel as it is.
-const TOGETHER: u32 = 16;
+const TOGETHER: u32 = 32;
 
 /// The function that sets the interrupt of a round of `masked`.
 const SETS_THE_INTERRUPT: &str = "masked::Masked<K>::set";
