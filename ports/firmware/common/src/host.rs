@@ -67,6 +67,7 @@ pub fn request(buffer: &mut Buffer) -> &str {
 pub struct Output(usize);
 
 impl Output {
+    /// The stream of records: the host's standard output.
     pub fn stream() -> Self {
         Self::open(MODE_W)
     }

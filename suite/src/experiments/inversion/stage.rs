@@ -8,6 +8,7 @@ use crate::{
     mark::{Marks, pin_of},
 };
 
+/// The state of a case, which all tasks read.
 pub struct Stage<T: Mutexes> {
     pub kernel: &'static T::Kernel,
     pub mutex: &'static T::Mutex,
@@ -27,6 +28,7 @@ pub struct Stage<T: Mutexes> {
     pub switches: AtomicU32,
 }
 
+/// A task that begins each round when `go` is given.
 pub struct Actor<K: Kernel> {
     pub go: K::Semaphore,
     pub rounds: AtomicU32,
@@ -43,6 +45,7 @@ pub struct Point<K: Kernel> {
     pub waits: Waits<K>,
 }
 
+/// High's waits for the lock: marks before it asks, and after it has the lock.
 pub struct Waits<K: Kernel> {
     pub pin: Option<u8>,
     pub asked: Marks<K>,
@@ -50,10 +53,15 @@ pub struct Waits<K: Kernel> {
 }
 
 impl<K: Kernel> Actor<K> {
+    /// A task that has done no round.
+    ///
+    /// # Errors
+    /// The kernel has no semaphore left.
     pub fn new(kernel: &K) -> Result<Self, Refusal> {
         Ok(Self { go: kernel.semaphore(0)?, rounds: AtomicU32::new(0) })
     }
 
+    /// Counts a round that is done.
     pub fn count(&self) {
         self.rounds.store(self.rounds.load(Relaxed) + 1, Relaxed);
     }

@@ -17,6 +17,8 @@ pub struct Timetable {
 }
 
 impl Timetable {
+    /// A timetable of rounds with `tasks` tasks, at least one, each with a share of `share` ticks. The
+    /// seed selects the tick of the first interrupt.
     pub fn new(share: u64, tasks: u64, seed: u64) -> Self {
         let span = share * tasks;
         // The next step from the golden ratio on that has no common divisor with the span, so that

@@ -22,6 +22,10 @@ pub struct Entry {
 }
 
 impl Queue {
+    /// An empty queue for `capacity` tasks.
+    ///
+    /// # Errors
+    /// The arena has no room for the ring.
     pub fn new(arena: &Arena, capacity: usize, linear: bool) -> Result<Self, Refusal> {
         let entry = |_| {
             Ok(Entry {
@@ -38,10 +42,12 @@ impl Queue {
         })
     }
 
+    /// The first task; `None` if the queue is empty.
     pub fn head(&self) -> Option<&Entry> {
         (self.length.load(Relaxed) > 0).then(|| &self.ring[self.front.load(Relaxed) as usize])
     }
 
+    /// Appends a task. The caller keeps to the capacity.
     pub fn push(&self, task: u32, space: u32, asleep: u32) {
         let length = self.length.load(Relaxed);
         let place = self.wrap(self.front.load(Relaxed) + length);

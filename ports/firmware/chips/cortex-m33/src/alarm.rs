@@ -13,6 +13,7 @@ pub static KERNEL: Alarm = Alarm(&timers::KERNEL);
 /// The experiments' timer interrupt.
 pub static EXPERIMENT: Alarm = Alarm(&timers::EXPERIMENT);
 
+/// A timer that interrupts once, at a due time.
 pub struct Alarm(&'static Timer);
 
 /// The longest alarm.

@@ -54,6 +54,7 @@ pub fn read() -> u32 {
     coarse.wrapping_mul(COARSE).wrapping_add_signed(rest(coarse, fine))
 }
 
+/// The time since the start, in ticks.
 #[inline(always)]
 pub fn now() -> u64 {
     now_and_count().0

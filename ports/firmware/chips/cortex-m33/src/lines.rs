@@ -23,6 +23,7 @@ pub fn set_urgency(line: Line, level: u8) {
     unsafe { peripherals.NVIC.set_priority(line, level << 6) };
 }
 
+/// Lets the line's interrupts in. Handlers may run before the function returns.
 pub fn enable(line: Line) {
     // SAFETY: the program has no critical sections based on masking single lines.
     unsafe { NVIC::unmask(line) };

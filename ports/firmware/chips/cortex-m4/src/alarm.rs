@@ -22,6 +22,7 @@ pub static KERNEL: Alarm = Alarm(TIM2);
 /// The experiments' timer interrupt.
 pub static EXPERIMENT: Alarm = Alarm(TIM3);
 
+/// A timer that interrupts once, at a due time.
 pub struct Alarm(Timer);
 
 /// The shortest and the longest alarm. The shortest must not be over before the interrupt is

@@ -12,6 +12,7 @@ use crate::registers::{
     TIM4, TIM5,
 };
 
+/// Ticks per second.
 pub const HERTZ: u64 = 1_000_000_000;
 
 /// Ticks per second.
@@ -45,6 +46,7 @@ pub fn read() -> u32 {
     TIM5.read(Count)
 }
 
+/// The time since the start, in ticks. Two reads of a timer.
 #[inline(always)]
 pub fn now() -> u64 {
     let coarse = u64::from(TIM4.read(Count)) << 16;

@@ -20,6 +20,7 @@ pub fn read() -> u32 {
     now() as u32
 }
 
+/// The time since the start, in ticks: one read of the processor's counter.
 #[inline(always)]
 pub fn now() -> u64 {
     let count;
