@@ -568,7 +568,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 23] = [
+const TESTS: [Test; 24] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),

@@ -58,7 +58,7 @@ impl Aside {
         Self { runs, is_at_end, handled, together, stride, from, outcomes }
     }
 
-    /// Begins with a round of so many instructions.
+    /// Begins with a round of `length` instructions.
     pub fn begin(&mut self, length: usize) {
         self.stride = length.div_ceil(self.together.max(1)).max(1);
         self.outcomes = vec![None; length];

@@ -69,7 +69,7 @@ enum Family {
     Riscv(Riscv),
 }
 
-/// Where sums are written, and when.
+/// The file of sums, and the times at which they are written.
 struct Log {
     emulator: Emulator,
     guest: Option<(Processor, Clock)>,
