@@ -55,7 +55,7 @@ impl Riscv {
 
     /// Registers the callbacks of a block in translation.
     pub(super) fn watch(&mut self, block: Block<'_>) {
-        for instruction in block.instructions() {
+        for (index, instruction) in block.instructions().enumerate() {
             let (at, word) = (instruction.address() as u32, instruction.word());
             let row = *self.rows.entry((at, word)).or_insert_with(|| {
                 Box::leak(Box::new(Row { at, instruction: Instruction::decode(word).ok() }))
@@ -65,6 +65,7 @@ impl Riscv {
             }
             instruction.on_execution(on_instruction, ptr::from_ref(row).expose_provenance());
             clock::count(instruction);
+            clock::count_after_sleep(instruction, block.len() - index - 1);
         }
     }
 
