@@ -52,9 +52,11 @@ Examples:
   chronoscope worst message --target rtic@cortex-m4
   chronoscope worst switch --target tandem@rv32,freertos@rv32
   chronoscope worst switch --set primitive=yield    another round
+  chronoscope worst masked --set tasks=10           while ten tasks use the kernel
 
-EXPERIMENT is switch, wakeup, message or interrupt. Exit status: 0 pass, 1 error,
-2 limit missed, 4 inconclusive (an arrival could not be tried), 130 interrupted.";
+EXPERIMENT is switch, wakeup, message, interrupt or masked. Exit status: 0 pass,
+1 error, 2 limit missed, 4 inconclusive (an arrival could not be tried), 130
+interrupted.";
 
 pub const WHY: &str = "\
 Examples:
@@ -62,8 +64,8 @@ Examples:
   chronoscope why rtic@cortex-m4 embassy@cortex-m4 message --full
   chronoscope why old=a.elf@cortex-m4 new=b.elf@cortex-m4 switch --set tasks=2
 
-EXPERIMENT is switch, wakeup, message or interrupt. The parts add up to the
-difference exactly. Exit status: 0, or 1 if a round cannot be found.";
+EXPERIMENT is switch, wakeup, message, interrupt or masked. The parts add up to
+the difference exactly. Exit status: 0, or 1 if a round cannot be found.";
 
 pub const BISECT: &str = "\
 Examples:
