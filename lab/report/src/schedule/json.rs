@@ -96,7 +96,7 @@ mod tests {
             .split('`')
             .skip(1)
             .step_by(2)
-            .filter(|word| !word.contains(' '))
+            .filter(|word| !word.contains(' ') && !word.starts_with('-'))
             .map(str::to_owned)
             .collect();
         assert_eq!(all, written);
