@@ -22,7 +22,6 @@ const SHOWN: Duration = Duration::from_millis(250);
 const MOST_INTERVALS: usize = 4_000_000;
 
 /// The time after which a watch ends, and the bounds of its live view.
-#[derive(Default)]
 pub(super) struct Terms {
     duration: Option<Duration>,
     bounds: BTreeMap<String, f64>,

@@ -1,4 +1,4 @@
-//! The answer about a set of tasks as JSON, for programs. docs/schedule.md describes the keys.
+//! The answer about a set of tasks as JSON, for programs. docs/schedule.md has its keys.
 
 use chronoscope_statistics::schedule::{Costs, analysis::Response};
 use serde_json::{Value, json};
