@@ -341,7 +341,7 @@ fn tandem() -> Vec<Step> {
         )
         .lock("dev")
         .seconds(50),
-        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(400),
+        Step::new(Full, "tandem: Miri", "xtask step miri").lock("miri").seconds(300),
         // Packs tandem as for the registry, and builds the package. (The long test packs all
         // crates.)
         Step::new(
