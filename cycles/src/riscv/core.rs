@@ -94,7 +94,7 @@ pub const IBEX_MAXPERF: Core = Core {
     ..IBEX
 };
 
-/// CV32E40P without its own extensions. `leave`, `call` and `entry` are in no manual: they were measured
+/// CV32E40P without its own extensions. `fence`, `leave`, `call` and `entry` are in no manual: they were measured
 /// on the core's logic.
 pub const CV32E40P: Core = Core {
     name: "CV32E40P",
@@ -110,9 +110,9 @@ pub const CV32E40P: Core = Core {
     branch: Cost::exactly(3),
     straddle: Cost::exactly(1),
     flush: Cost::exactly(4),
-    // Each empties the pipeline; the manual counts its refill alone.
-    fence: Cost::between(2, 5, 6),
-    refetch: Cost::between(2, 5, 6),
+    // Each empties the pipeline. The manual counts the refill alone, the core's logic takes 4 for `fence`.
+    fence: Cost::exactly(4),
+    refetch: Cost::between(2, 4, 5),
     leave: Cost::exactly(5),
     call: Cost::exactly(5),
     entry: Cost::between(2, 4, 4),

@@ -59,7 +59,12 @@ impl Model {
     pub fn step(&mut self, step: &Step) {
         self.sum.instructions += 1;
         let Step { instruction, next, .. } = *step;
-        let (cost, cause) = self.own(step);
+        let refills = step.is_jump() || instruction.class == Class::Fence;
+        let (cost, cause) = match next.is_trap && refills {
+            // An entry takes the place of a refill. A branch may not be taken.
+            true => (Cost::between(1, 2, 3), Cause::Exception),
+            false => self.own(step),
+        };
         self.sum.add(cost, cause);
         if step.is_split() {
             self.sum.add(self.core.split, Cause::Access);

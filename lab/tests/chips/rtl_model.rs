@@ -127,7 +127,9 @@ fn every_interval_of_the_board_is_within_the_bounds() {
                 outside.map(|interval| (interval.cycles, interval.model)).collect();
             assert!(outside.is_empty(), "{name} {request}: {outside:?}");
             let widest = intervals.iter().map(Interval::half_width).fold(0.0, f64::max);
-            assert!(widest < 0.15, "{name} {request}: {widest}");
+            // A masked interval has few cycles beside the entry of its interrupt.
+            let limit = if request == "masked" { 0.2 } else { 0.15 };
+            assert!(widest < limit, "{name} {request}: {widest}");
             let errors = intervals.iter().map(Interval::error);
             let mean = errors.sum::<f64>() / intervals.len() as f64;
             println!(
@@ -151,24 +153,19 @@ fn statistic(case: &Value, bound: &str, statistic: &str) -> f64 {
     found[statistic].as_f64().unwrap()
 }
 
-/// The kernels whose image is the same in QEMU and on the board, and takes the same way there: Ibex
-/// enters FreeRTOS's handler by a table, and CV32E40P has no stack guards for tandem to set.
-fn kernels(core: &str) -> [&'static str; 2] {
-    if core == "cv32e40p" { ["freertos", "embassy"] } else { ["tandem", "embassy"] }
-}
-
-/// The same images in QEMU, by the model, and on the board: the whole way of `--chip`.
+/// The same image in QEMU, by the model, and on the board: the whole way of `--chip`. FreeRTOS on
+/// CV32E40P, which has no stack guards for tandem to set.
 #[test]
 fn modelled_cases_hold_the_cycles_of_the_board() {
     let few = ["--repeat", "1", "--set", "loops=100"];
     for (core, _) in CORES {
         let experiments = ["switch", "wakeup", "message", "interrupt"];
-        let on = |machine| kernels(core).map(|kernel| format!("{kernel}@{machine}")).join(",");
-        let (emulated, simulated) = (on("rv32"), on(core));
+        let kernel = if core == "cv32e40p" { "freertos" } else { "tandem" };
+        let (emulated, simulated) = (format!("{kernel}@rv32"), format!("{kernel}@{core}"));
         let chip = ["--target", &emulated, "--chip", core];
         let modelled = cases(&[&experiments[..], &chip, &few].concat());
         let real = cases(&[&experiments[..], &["--target", &simulated], &few].concat());
-        assert_eq!(modelled.len(), 8);
+        assert_eq!(modelled.len(), 4);
         for (model, real) in modelled.iter().zip(&real) {
             assert_eq!(model["experiment"], real["experiment"]);
             assert_eq!(model["clock"]["domain"], "modelled");
