@@ -248,6 +248,7 @@ const BENCH: House = House {
         &["main"],
         &["run"],
         &["image", "options", "retirement", "semihosting", "waveform"],
+        &["probe"],
         &["model"],
     ],
 };

@@ -65,11 +65,11 @@ struct Observer {
 
 /// The processor's family, with its model.
 enum Family {
-    Arm(Arm),
+    Arm(Box<Arm>),
     Riscv(Riscv),
 }
 
-/// The file of sums, and the times at which they are written.
+/// The file of sums, with the times that are asked for.
 struct Log {
     emulator: Emulator,
     guest: Option<(Processor, Clock)>,
@@ -177,8 +177,10 @@ impl<'a> Options<'a> {
     fn family(&self, target: &str) -> Result<Family, String> {
         let name = self.core;
         let family = match target {
-            "arm" => Core::find(name)
-                .map(|core| Family::Arm(Arm::new(Model::new(core, self.flash), self.notes_stores))),
+            "arm" => Core::find(name).map(|core| {
+                let arm = Arm::new(Model::new(core, self.flash), self.notes_stores);
+                Family::Arm(Box::new(arm))
+            }),
             "riscv32" => model::Core::find(name)
                 .map(|core| Family::Riscv(Riscv::new(model::Model::new(core)))),
             _ => None,
