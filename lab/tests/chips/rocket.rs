@@ -94,6 +94,6 @@ fn fewer_translations_cost_more_cycles() {
 #[test]
 #[ignore = "builds a core in two minutes: ./chronoscope test long"]
 fn two_runs_give_the_same_bytes() {
-    let words = ["run", "-q", "ticks", "switch", "--target", "tandem@rocket"];
+    let words = ["run", "-q", "message", "switch", "--target", "tandem@rocket"];
     gives_the_same_bytes_twice(&[&words[..], &FEW].concat(), 2);
 }
