@@ -52,7 +52,7 @@ Examples:
   chronoscope worst message --target rtic@cortex-m4
   chronoscope worst switch --target tandem@rv32,freertos@rv32
   chronoscope worst switch --set primitive=yield    another round
-  chronoscope worst masked --set tasks=10           while ten tasks use the kernel
+  chronoscope worst masked --set tasks=10           as ten tasks use it
 
 EXPERIMENT is switch, wakeup, message, interrupt or masked. Exit status: 0 pass,
 1 error, 2 limit missed, 4 inconclusive (an arrival could not be tried), 130

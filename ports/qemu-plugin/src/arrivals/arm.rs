@@ -63,10 +63,6 @@ impl Interrupts for Arm {
     fn has_begun(&self, processor: &Processor, interrupt: Interrupt, _: Step) -> bool {
         running(processor) == interrupt.cause
     }
-
-    fn has_ended(&self, processor: &Processor, interrupt: Interrupt, _: bool) -> bool {
-        running(processor) != interrupt.cause
-    }
 }
 
 type SetPending = unsafe extern "C" fn(*mut c_void, c_int, bool);

@@ -6,9 +6,6 @@ use std::io::{Result, Write};
 
 use chronoscope_cycles::Sum;
 
-use super::{Interrupt, Interrupts, Step};
-use crate::emulator::Processor;
-
 /// The outcome of an arrival.
 #[derive(Clone, Copy)]
 pub enum Outcome {
@@ -36,10 +33,8 @@ impl Outcome {
 
 /// The state of the handler, and the outcomes of the arrivals.
 pub struct Aside {
-    /// The handler has begun, and has not ended.
+    /// The handler runs.
     runs: bool,
-    /// The instruction that executed last ends a handler.
-    is_at_end: bool,
     /// The handler's instructions since it began.
     handled: usize,
     together: usize,
@@ -54,8 +49,8 @@ impl Aside {
     /// Tries `together` arrivals in a round, from the instruction `from` of the round on.
     pub fn new(together: usize, from: usize) -> Self {
         let outcomes = Vec::new();
-        let (runs, is_at_end, handled, stride) = (false, false, 0, 1);
-        Self { runs, is_at_end, handled, together, stride, from, outcomes }
+        let (runs, handled, stride) = (false, 0, 1);
+        Self { runs, handled, together, stride, from, outcomes }
     }
 
     /// Begins with a round of `length` instructions.
@@ -64,25 +59,12 @@ impl Aside {
         self.outcomes = vec![None; length];
     }
 
-    /// Returns whether the instruction that is about to execute is of the handler.
-    pub fn step(
-        &mut self,
-        interrupts: &dyn Interrupts,
-        processor: &Processor,
-        interrupt: Interrupt,
-        step: Step,
-        ends_a_handler: bool,
-    ) -> bool {
-        let after_its_end = std::mem::replace(&mut self.is_at_end, ends_a_handler);
-        if self.runs && interrupts.has_ended(processor, interrupt, after_its_end) {
-            self.runs = false;
-        }
-        if !self.runs && interrupts.has_begun(processor, interrupt, step) {
-            (self.runs, self.handled) = (true, 0);
-            interrupts.began(interrupt);
-        }
-        self.handled += usize::from(self.runs);
-        self.runs
+    /// Takes in whether the instruction that is about to execute is of the handler, and returns that.
+    pub fn step(&mut self, is_of_the_handler: bool) -> bool {
+        let has_begun = is_of_the_handler && !self.runs;
+        self.handled = if has_begun { 0 } else { self.handled } + usize::from(is_of_the_handler);
+        self.runs = is_of_the_handler;
+        is_of_the_handler
     }
 
     /// The instructions of the handler's last run.

@@ -25,7 +25,7 @@
 //! | `arrival K WAIT LENGTH TRIES LEAST HALVES MOST` | instructions to the handler, and of the round with it; cycles to the handler |
 //! | `missed K` | every try took another path |
 //!
-//! With `together=N`, the handler is no part of the round, because it leaves the kernel as it is, and
+//! With `together=N`, on a Cortex-M, the handler is no part of the round, because it leaves the kernel as it is, and
 //! comes back to the instruction before which it began. Then N arrivals are tried in each round, equally
 //! far apart (module `aside`).
 //!
@@ -145,15 +145,6 @@ trait Interrupts: Send {
     /// Returns whether the handler of a pending interrupt has begun.
     fn has_begun(&self, processor: &Processor, interrupt: Interrupt, step: Step) -> bool;
 
-    /// Returns whether an instruction ends a handler.
-    fn ends_a_handler(&self, _word: u32) -> bool {
-        false
-    }
-
-    /// Returns whether the handler of an interrupt has ended. `after_its_end` says whether the
-    /// instruction that executed last ends a handler.
-    fn has_ended(&self, processor: &Processor, interrupt: Interrupt, after_its_end: bool) -> bool;
-
     /// Called when the handler has begun.
     fn began(&self, _: Interrupt) {}
 
@@ -216,6 +207,9 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         _ => number("exception")?.map_or(Choice::First, Choice::Number),
     };
     let aside = number("together")?.map(|together| Aside::new(together as usize, first));
+    if aside.is_some() && info.target() != "arm" {
+        return Err("only a Cortex-M says which handler runs: leave out `together`".to_owned());
+    }
     let sweep = Sweep {
         emulator,
         interrupts,
@@ -373,8 +367,8 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// Takes in the instruction that is about to execute. `ends_a_handler` says whether it does.
-    fn step(&mut self, at: u32, ends_a_handler: bool) {
+    /// Takes in the instruction that is about to execute.
+    fn step(&mut self, at: u32) {
         if let Wait::Pending(waited, since) = self.wait {
             self.wait = if self.has_begun(at) {
                 Wait::Over(waited, self.cycles(since, at))
@@ -384,7 +378,7 @@ impl Sweep {
                 Wait::Pending(waited + 1, since)
             };
         }
-        let is_aside = self.is_aside(at, ends_a_handler);
+        let is_aside = self.is_aside(at);
         self.before = at;
         if is_aside {
             return;
@@ -427,7 +421,7 @@ impl Sweep {
     }
 
     /// Returns whether the instruction is of the handler, and that is no part of the round.
-    fn is_aside(&mut self, at: u32, ends_a_handler: bool) -> bool {
+    fn is_aside(&mut self, at: u32) -> bool {
         let step = Step { before: self.before, at };
         let (Some(aside), Some(processor)) = (&mut self.aside, &self.processor) else {
             return false;
@@ -436,7 +430,7 @@ impl Sweep {
         if self.interrupt.handler == 0 {
             return false;
         }
-        aside.step(self.interrupts.as_ref(), processor, self.interrupt, step, ends_a_handler)
+        aside.step(self.interrupts.has_begun(processor, self.interrupt, step))
     }
 
     /// Notes the arrival whose handler has ended, if the handler is no part of the round.
@@ -616,17 +610,13 @@ extern "C" fn on_block(_: Id, block: *mut RawBlock) {
     // The model takes in an instruction before the sweep reads the sums.
     cycles::watch(block);
     for instruction in block.instructions() {
-        // The lowest bit of an instruction's address is 0.
-        let ends = sweep.interrupts.ends_a_handler(instruction.word());
-        let packed = instruction.address() as u32 as usize | usize::from(ends);
-        instruction.on_execution(on_instruction, packed);
+        instruction.on_execution(on_instruction, instruction.address() as usize);
     }
 }
 
-extern "C" fn on_instruction(_: c_uint, packed: *mut c_void) {
-    let packed = packed.addr() as u32;
+extern "C" fn on_instruction(_: c_uint, at: *mut c_void) {
     if let Some(sweep) = lock(&SWEEP).as_mut() {
-        sweep.step(packed & !1, packed & 1 != 0);
+        sweep.step(at.addr() as u32);
     }
 }
 

@@ -121,15 +121,6 @@ impl Interrupts for Riscv {
         is_entry && self.is_last(processor, cause)
     }
 
-    /// `mret` and `sret`.
-    fn ends_a_handler(&self, word: u32) -> bool {
-        [0x3020_0073, 0x1020_0073].contains(&word)
-    }
-
-    fn has_ended(&self, _: &Processor, _: Interrupt, after_its_end: bool) -> bool {
-        after_its_end
-    }
-
     /// A handler that has begun, but has not yet asked PLIC or cleared the device, does so for an interrupt
     /// that comes then.
     fn is_taken(&self, processor: &Processor, interrupt: Interrupt) -> bool {
