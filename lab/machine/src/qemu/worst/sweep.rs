@@ -96,7 +96,8 @@ impl Sweep {
             }
             let before = self.count();
             let (open, left) = (self.path.len() - before, MOST_STARTS + 1 - starts);
-            let skipped = open.div_ceil(left).saturating_sub(before.div_ceil(starts).max(1));
+            let each = self.arrivals.len().div_ceil(starts).max(1);
+            let skipped = open.div_ceil(left).saturating_sub(each);
             let first = before + skipped.min(open - 1);
             self.missed += first - before;
             self.append(start(first)?)?;
