@@ -301,7 +301,8 @@ fn impossible_questions_are_one_line() {
     ask(&["switch", "message"]).complains("one experiment at a time");
     ask(&["period"]).complains("it is one of switch, wakeup, message, interrupt, masked");
     ask(&["message", "--set", "tasks=2"]).shows("`message` has no parameter `tasks`");
-    ask(&["masked", "--target", "tandem@rv32"]).shows("shares its interrupt with the kernel's alarm");
+    ask(&["masked", "--target", "tandem@rv32"])
+        .shows("shares its interrupt with the kernel's alarm");
     ask(&["switch", "--target", "tandem@cortex-m0"]).shows("cannot be made pending here");
     let why = |more: &[&str]| chronoscope(&[&["why"], more].concat());
     why(&["tandem@cortex-m4", "tandem@cortex-m4"]).complains("twice: name two targets");
