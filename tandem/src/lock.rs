@@ -5,7 +5,7 @@ use crate::{
     info::current,
     kernel,
     paths::tasks,
-    records::{KERNEL, Level, Lock, TIMERS, Task, Timer, Waiter},
+    records::{KERNEL, Level, Lock, TIMERS, Task, Timer, UNFILED, Waiter},
     shared::Masked,
     trace::{self, Event},
 };
@@ -192,12 +192,16 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
         level = lock.waiters.top_level(m).map_or(level, |top| top.min(level));
         link = lock.next.get(m);
     }
-    if level == task.level.get(m) {
+    let before = task.level.get(m);
+    if level == before {
         return false;
     }
     let running = KERNEL.current(m).is(task);
     KERNEL.ready.relevel(m, task, level, running);
     trace::emit(Event::Priority, task);
+    if level < before && !running && !KERNEL.ready.contains(m, task) {
+        raise_timers(m, task);
+    }
     #[cfg(feature = "time-slice")]
     crate::slice::begin_if_shared(m, KERNEL.current(m));
     // A thread that waits for a mutex may be ready: pre-empted before it blocks, or out of time.
@@ -208,4 +212,38 @@ pub(crate) fn settle(m: Masked, task: Task) -> bool {
         unsafe { waiter.as_ref() }.move_to_level_of_task(m);
     }
     true
+}
+
+/// Has the timers of a task that waits filed at its level, to which it has been raised. Their slots are
+/// not known, so each that is in use counts as theirs until it is filed.
+#[cold]
+#[inline(never)]
+pub(crate) fn raise_timers(m: Masked, task: Task) {
+    let rings = TIMERS.occupied.get(m);
+    let earlier = TIMERS.raised_in.get(m) & rings;
+    let raised = if earlier == 0 { 0 } else { TIMERS.raised.get(m) };
+    TIMERS.raised.set(m, raised | task.bit.get(m));
+    TIMERS.raised_in.set(m, earlier | rings);
+    // The bit of `UNFILED` is the sign.
+    if rings.cast_signed() < 0 {
+        let unfiled = &TIMERS.levels[UNFILED];
+        unfiled.set(m, unfiled.get(m) | task.bit.get(m));
+        TIMERS.filer.get(m).into_iter().for_each(|filer| raise_filer(m, filer, task.level.get(m)));
+    }
+}
+
+/// Raises the task that files timers, if it is less urgent than `level`. The caller makes the switch, if
+/// the most urgent task is another one then. Callable in handlers, where that task may be the interrupted
+/// one, and before [`start`](crate::start).
+pub(crate) fn raise_filer(m: Masked, filer: Task, level: Level) {
+    if level >= filer.base(m) {
+        return;
+    }
+    // The own level: a ceiling's end, also in a handler, returns the task to that.
+    filer.set_base(m, level);
+    if KERNEL.started(m).is_none() {
+        KERNEL.ready.relevel(m, filer, level, false);
+    } else if settle(m, filer) {
+        arch::search_again(m);
+    }
 }

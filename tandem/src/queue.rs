@@ -493,7 +493,7 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
     let mut place = MaybeUninit::uninit();
     let timer = Timer::in_place(&mut place, me);
     if TIMERS.set_in_window(m, timer, due) {
-        return wait_behind_alarm(mask, me, waiter, timer);
+        return wait_behind_alarm(m, mask, me, waiter, timer);
     }
     tasks::block(m, me);
     if !waiter.is_served(m) {
@@ -506,8 +506,8 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
 /// Continues [`wait_until`] where the alarm has been set, which takes a while.
 #[cold]
 #[inline(never)]
-fn wait_behind_alarm(mask: Mask, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
-    let (_, m) = arch::open_window(mask);
+fn wait_behind_alarm(m: Masked, mask: Mask, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
+    let m = timer.open_window(m, mask);
     // An inherited priority may have come while interrupts were unmasked.
     waiter.move_to_level_of_task(m);
     wait_on(m, me, waiter, timer)

@@ -66,10 +66,10 @@
 // setting and cancelling a timer take constant time, and the first timer of all is the head of the
 // nearest slot that is not empty. (The nearest slot has two bits, the farthest all from bit 31 on.)
 //
-// When the head of a slot with others is due, its time becomes the base, and `expire` files the
-// others anew, each in a masked window of its own: into nearer slots, so that they are sorted in
-// the end. In the worst case, one tick files all timers anew: timers of similar times, set since
-// the last tick that filed.
+// When the head of a slot with others is due, its time becomes the base, and a task (`filing`) files
+// all of them anew, each in a masked window of its own: into nearer slots, so that they are sorted in
+// the end. In the worst case, one tick has all timers filed anew: timers of similar times, set since
+// the last tick that did.
 //
 // When the head of a slot with two others or more is cancelled, it is not known which of them is
 // due first. The next of the ring becomes the head and *pretends* to be due when the cancelled one
@@ -92,13 +92,17 @@
 // each masked window leaves every timer that is set in one ring, its slot's or the unfiled
 // one, and the bit of each ring as the ring is.
 
+#[cfg_attr(not(target_os = "none"), path = "time/filing/host.rs")]
+pub(crate) mod filing;
+
 #[doc(hidden)]
 pub use crate::clock::check_rate;
 pub use crate::clock::{Driver, now};
 use crate::{
     arch::{self, Mask, masked},
-    clock::{_tandem_arm, _tandem_arm_from, _tandem_now, set_alarm},
+    clock::{_tandem_arm_from, _tandem_now, set_alarm},
     kernel::{self, assert_may_wait},
+    lock,
     me::Me,
     paths::tasks,
     records::{
@@ -230,6 +234,27 @@ impl Timer {
         }
     }
 
+    /// The bit of the level of the timer's task. 0 for a foreign waker: see
+    /// [`Timers::file_for_anyone`].
+    #[inline(always)]
+    fn level(&self, m: Masked) -> u32 {
+        let task = self.task.get(m);
+        debug_assert!(task.is_some());
+        // SAFETY: a timer that is filed has a task, or nobody.
+        unsafe { task.unwrap_unchecked() }.bit.get(m)
+    }
+
+    /// Restores interrupts for a moment, before the running task waits for the timer. It may be raised
+    /// meanwhile, and then has the timer filed at its new level.
+    pub(crate) fn open_window(&self, m: Masked, mask: Mask) -> Masked {
+        let before = self.level(m);
+        let m = arch::open_window(mask).1;
+        if let Some(task) = self.as_task(m).filter(|task| task.bit.get(m) > before) {
+            lock::raise_timers(m, task);
+        }
+        m
+    }
+
     pub(crate) fn cancel(&self, m: Masked) {
         self.discard(m);
         self.place.set(m, OFF);
@@ -244,6 +269,9 @@ impl Timer {
         }
     }
 }
+
+/// The bit of level 0.
+const MOST_URGENT: u32 = 0x8000_0000;
 
 /// The slot for times that differ from the base in these bits.
 #[inline(always)]
@@ -281,7 +309,7 @@ impl Timers {
         if !self.set_in_window(m, timer, due) {
             return m;
         }
-        arch::open_window(mask).1
+        timer.open_window(m, mask)
     }
 
     /// Sets a timer, which is not set, for `due`. Returns whether the alarm has been set for it.
@@ -313,6 +341,21 @@ impl Timers {
         unsafe { self.rings.get_unchecked(number) }
     }
 
+    #[inline(always)]
+    fn levels_of(&self, number: usize) -> &Shared<u32> {
+        debug_assert!(number < SLOTS);
+        // SAFETY: as for `ring`.
+        unsafe { self.levels.get_unchecked(number) }
+    }
+
+    /// The levels of a slot, by the place of its head: one offset, where the number would take more
+    /// instructions.
+    #[inline(always)]
+    fn levels_behind(&self, slot: &Shared<Option<NonNull<Timer>>>) -> &Shared<u32> {
+        let bytes = core::ptr::from_ref(slot).addr() - core::ptr::from_ref(&self.rings).addr();
+        self.levels_of(bytes / size_of::<Option<NonNull<Timer>>>())
+    }
+
     /// Puts a timer, which is in no ring, into the ring of its slot. `due` is no earlier than the
     /// base.
     #[inline(always)]
@@ -331,6 +374,7 @@ impl Timers {
         timer.prev.set(m, Some(this));
         slot.set(m, Some(this));
         self.occupied.set(m, occupied | bit(number));
+        self.levels_of(number).set(m, timer.level(m));
     }
 
     /// Puts a timer into a ring with others, behind them unless it is due first.
@@ -342,6 +386,8 @@ impl Timers {
         slot: &Shared<Option<NonNull<Timer>>>,
         head: &Timer,
     ) {
+        let levels = self.levels_behind(slot);
+        levels.set(m, levels.get(m) | timer.level(m));
         let this = NonNull::from(timer);
         let last = neighbour(m, &head.prev);
         timer.next.set(m, Some(NonNull::from(head)));
@@ -400,23 +446,34 @@ impl Timers {
         others
     }
 
-    /// The next step of [`expire`].
+    /// The next step of [`expire`], if no timer is unfiled.
     #[inline(always)]
     fn next_step(&self, m: Masked) -> Step {
         let occupied = self.occupied.get(m);
         if occupied.cast_signed() <= 0 {
             // The bit of `UNFILED` is the sign.
-            return if occupied == 0 { Step::None } else { Step::File };
+            return if occupied == 0 { Step::None } else { Step::Rest };
         }
+        self.first_step(m, occupied)
+    }
+
+    /// The step for the slots with these bits, of which there is one.
+    #[inline(always)]
+    fn first_step(&self, m: Masked, occupied: u32) -> Step {
         let number = arch::leading_zeros(occupied) as usize;
         let timer = self.head(m, number);
         Step::Take(number, timer, at(m, timer).due.get(m))
     }
 
-    /// The time of the first timer, by the bits of the rings with timers. No timer is unfiled.
+    /// The bits of the slots with timers.
+    fn slots(&self, m: Masked) -> u32 {
+        self.occupied.get(m) & !bit(UNFILED)
+    }
+
+    /// The time of the first timer, by the bits of the slots with timers.
     #[inline(always)]
     fn first(&self, m: Masked, occupied: u32) -> Option<u64> {
-        debug_assert!(self.any_head(m, UNFILED).is_none());
+        debug_assert!(!has(occupied, UNFILED));
         match occupied {
             0 => None,
             occupied => {
@@ -441,47 +498,77 @@ impl Timers {
         unsafe { head.unwrap_unchecked() }
     }
 
-    /// Takes and returns the head of a slot, which is due. If there are others in its slot, its time
-    /// becomes the base and all are left unfiled instead: [`refile`](Self::refile) returns those that
-    /// are due in the order of the ring.
+    /// Leaves the timers of the nearest slot, whose head is due, unfiled, in front of those that are so
+    /// already: of two of one time, these are later. The head's time becomes the base.
     #[inline(always)]
-    fn take(&self, m: Masked, number: usize, timer: NonNull<Timer>) -> Option<NonNull<Timer>> {
-        debug_assert!(self.any_head(m, number) == Some(timer));
-        if neighbour(m, &at(m, timer).next) != timer {
-            self.spread(m, number, timer);
-            return None;
-        }
-        self.clear(m, number);
-        at(m, timer).place.set(m, OFF);
-        Some(timer)
-    }
-
-    /// Leaves the timers of the nearest slot, whose head is due, unfiled. No other is unfiled.
-    #[inline(never)]
-    fn spread(&self, m: Masked, number: usize, head: NonNull<Timer>) {
-        debug_assert!(self.any_head(m, UNFILED).is_none());
-        let due = at(m, head).due.get(m);
+    fn spread(&self, m: Masked, number: usize) {
+        let head = self.head(m, number);
+        self.base.set(m, at(m, head).due.get(m));
         at(m, head).end_pretence(m);
-        self.base.set(m, due);
-        self.armed.set(m, due);
         self.clear(m, number);
+        let (levels, unfiled) = (self.take_levels(m, number), self.levels_of(UNFILED));
+        if let Some(first) = self.any_head(m, UNFILED) {
+            let last = neighbour(m, &at(m, first).prev);
+            let end = neighbour(m, &at(m, head).prev);
+            at(m, last).next.set(m, Some(head));
+            at(m, head).prev.set(m, Some(last));
+            at(m, end).next.set(m, Some(first));
+            at(m, first).prev.set(m, Some(end));
+            unfiled.set(m, unfiled.get(m) | levels);
+        } else {
+            self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
+            unfiled.set(m, levels);
+        }
         self.ring(UNFILED).set(m, Some(head));
-        self.occupied.set(m, self.occupied.get(m) | bit(UNFILED));
     }
 
-    /// Files an unfiled timer, or takes and returns it if its time has come.
-    #[inline(never)]
+    /// The bits of the levels of a slot with timers, which is about to lose them all.
+    #[inline(always)]
+    fn take_levels(&self, m: Masked, number: usize) -> u32 {
+        let (levels, raised_in) = (self.levels_of(number).get(m), self.raised_in.get(m));
+        if !has(raised_in, number) {
+            return levels;
+        }
+        self.raised_in.set(m, raised_in & !bit(number));
+        levels | self.raised.get(m)
+    }
+
+    /// Files the first unfiled timer, or takes and returns it if its time has come.
+    #[cfg(any(test, target_os = "none"))]
+    #[inline(always)]
     fn refile(&self, m: Masked) -> Option<NonNull<Timer>> {
         let pointer = self.any_head(m, UNFILED)?;
         let timer = at(m, pointer);
-        let due = timer.due.get(m);
-        self.remove(m, timer, timer.place.get(m).into());
-        if due == self.base.get(m) {
+        let (next, due) = (neighbour(m, &timer.next), timer.due.get(m));
+        if next == pointer {
+            self.clear(m, UNFILED);
+        } else {
+            let prev = neighbour(m, &timer.prev);
+            at(m, prev).next.set(m, Some(next));
+            at(m, next).prev.set(m, Some(prev));
+            self.ring(UNFILED).set(m, Some(next));
+        }
+        if due <= self.base.get(m) {
             timer.place.set(m, OFF);
             return Some(pointer);
         }
         self.file(m, timer, due);
+        // Foreign wakers have the most urgent bit, too.
+        if self.levels_of(UNFILED).get(m).cast_signed() < 0 {
+            self.file_for_anyone(m, timer);
+        }
         None
+    }
+
+    /// Notes that a timer, which is in a slot, may wake the most urgent of all tasks, if it has a
+    /// foreign waker.
+    #[cold]
+    #[inline(never)]
+    fn file_for_anyone(&self, m: Masked, timer: &Timer) {
+        if timer.as_task(m).is_none() {
+            let levels = self.levels_of((timer.place.get(m) & !PRETENDS).into());
+            levels.set(m, levels.get(m) | MOST_URGENT);
+        }
     }
 
     /// Checks all rings, and returns the time of the first timer.
@@ -527,6 +614,8 @@ impl Timers {
     pub(crate) fn reset(&self, m: Masked) {
         self.rings.iter().for_each(|ring| ring.set(m, None));
         self.occupied.set(m, 0);
+        self.raised_in.set(m, 0);
+        self.filer.set(m, None);
         self.base.set(m, 0);
         self.armed.set(m, u64::MAX);
     }
@@ -534,8 +623,8 @@ impl Timers {
 
 /// A step of [`expire`].
 enum Step {
-    /// There are timers to be filed anew.
-    File,
+    /// There are unfiled timers.
+    Rest,
     /// The first timer is the head of this slot, and due at this time. If it has others in its slot,
     /// they may be due first, but none before this time.
     Take(usize, NonNull<Timer>, u64),
@@ -554,14 +643,11 @@ fn next_alarm(m: Masked, due: Option<u64>) -> Option<u64> {
     due
 }
 
-/// Wakes the tasks whose time has come, and sets the alarm for the next timer. To be called by the
-/// alarm's handler; harmless anywhere else, and before [`start`](crate::start).
+/// Wakes the task whose time has come, and sets the alarm for the next timer, at once if that is due.
+/// To be called by the alarm's handler; harmless anywhere else, and before [`start`](crate::start).
 ///
-/// A step for each task that is woken, and for each timer that is filed anew: those set for times
-/// that have more of their leading bits in common with this one's than with any earlier alarm's.
-///
-/// On Cortex-M it does all of this for the timers of a slot, with interrupts on after each step; on
-/// RISC-V it wakes one task, or files two timers. Then it sets the alarm for the next, at once if that is due.
+/// Constant time. Where timers that were set for similar times share a slot, a task of the kernel
+/// files them anew, at the priority of the most urgent task whose timer is among them.
 #[inline]
 pub fn expire() {
     let (mask, m) = Mask::set();
@@ -577,7 +663,7 @@ pub fn expire() {
             let timer = at(m, pointer);
             let is_alone = neighbour(m, &timer.next) == pointer;
             if !is_alone {
-                return expire_rest(m, mask);
+                return file_slot(m, mask, number, now);
             }
             // The frequent case.
             let occupied = TIMERS.clear(m, number);
@@ -587,7 +673,7 @@ pub fn expire() {
             set_next_alarm(m, now, TIMERS.first(m, occupied));
             wake(m, mask, pointer);
         }
-        Step::File => return expire_rest(m, mask),
+        Step::Rest => return expire_beside_unfiled(m, mask, now),
     }
     mask.restore();
 }
@@ -600,47 +686,39 @@ fn set_next_alarm(m: Masked, now: u64, due: Option<u64>) {
     }
 }
 
-/// Sets the alarm for the first timer, or for the next to be filed: at once if that is due. Restores
-/// the interrupt state.
-fn arm_again(m: Masked, mask: Mask) {
-    let due = match TIMERS.next_step(m) {
-        Step::None => None,
-        Step::Take(_, _, due) => Some(due),
-        Step::File => Some(TIMERS.base.get(m)),
-    };
-    if let Some(due) = next_alarm(m, due) {
-        _tandem_arm(due);
-    }
+/// Has the timers of the nearest slot filed, whose head is due and has others. Then does the rest of
+/// [`expire`].
+#[cold]
+#[inline(never)]
+fn file_slot(m: Masked, mask: Mask, number: usize, now: u64) {
+    let others = TIMERS.slots(m) & !bit(number);
+    set_next_alarm(m, now, TIMERS.first(m, others));
+    TIMERS.spread(m, number);
+    let m = if arch::handlers_nest() { arch::open_window(mask).1 } else { m };
+    filing::begin(m, mask);
     mask.restore();
 }
 
-/// Does the work of [`expire`] but for the first task in the frequent case.
+/// Does the work of [`expire`] where timers are unfiled.
 #[cold]
 #[inline(never)]
-fn expire_rest(mut m: Masked, mut mask: Mask) {
-    let now = _tandem_now();
-    let mut has_filed = false;
-    loop {
-        let step = TIMERS.next_step(m);
-        arch::breach("expire");
-        let expired = match step {
-            Step::None => return arm_again(m, mask),
-            Step::Take(_, _, due) if due > now => return arm_again(m, mask),
-            Step::Take(number, timer, _) => TIMERS.take(m, number, timer),
-            Step::File => TIMERS.refile(m),
-        };
-        if let Some(timer) = expired {
-            wake(m, mask, timer);
+fn expire_beside_unfiled(m: Masked, mask: Mask, now: u64) {
+    let slots = TIMERS.slots(m);
+    if slots != 0
+        && let Step::Take(number, head, due) = TIMERS.first_step(m, slots)
+        && due <= now
+    {
+        if neighbour(m, &at(m, head).next) != head {
+            return file_slot(m, mask, number, now);
         }
-        if !arch::handlers_nest() && (expired.is_some() || has_filed) {
-            // Interrupts stay masked until the handler ends.
-            return arm_again(m, mask);
-        }
-        has_filed = true;
-        if arch::handlers_nest() {
-            (mask, m) = arch::open_window(mask);
-        }
+        TIMERS.clear(m, number);
+        at(m, head).place.set(m, OFF);
+        set_next_alarm(m, now, TIMERS.first(m, TIMERS.slots(m)));
+        wake(m, mask, head);
+    } else {
+        set_next_alarm(m, now, TIMERS.first(m, slots));
     }
+    mask.restore();
 }
 
 /// Calls the foreign waker of a timer that has expired. The timer may be gone on return, so it is a
@@ -765,8 +843,12 @@ impl Future for Delay {
         let late = this.due <= _tandem_now();
         if !late {
             let timer = this.timer.insert(Timer::for_task(None));
-            timer.set_sleeper(m, Sleeper::behind(context).keep());
-            TIMERS.set(m, mask, timer, this.due);
+            let sleeper = Sleeper::behind(context);
+            timer.set_sleeper(m, sleeper.keep());
+            let m = TIMERS.set(m, mask, timer, this.due);
+            if sleeper.is_foreign() && timer.is_set(m) {
+                TIMERS.file_for_anyone(m, timer);
+            }
         }
         mask.restore();
         if late { Poll::Ready(()) } else { Poll::Pending }
@@ -804,7 +886,13 @@ impl Timer {
         let old = masked(|m| self.sleeper(m));
         if !old.is(sleeper) {
             let new = sleeper.keep();
-            masked(|m| self.set_sleeper(m, new));
+            masked(|m| {
+                self.set_sleeper(m, new);
+                // The new one may be more urgent.
+                if self.is_set(m) {
+                    TIMERS.file_for_anyone(m, self);
+                }
+            });
             old.release();
             if !self.may_be_set() {
                 // It has expired just now, perhaps for the other.

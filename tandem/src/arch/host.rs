@@ -7,7 +7,10 @@
 //! threads that share the kernel's objects exclude each other. The simulated processor belongs to
 //! one thread: its tests begin with `begin_test`.
 
-use crate::{records::Task, shared::Masked};
+use crate::{
+    records::{KERNEL, Task},
+    shared::Masked,
+};
 use std::{
     cell::{Cell, RefCell},
     ptr::NonNull,
@@ -58,6 +61,8 @@ thread_local! {
     /// Makes the switch that is pending.
     static CATCH_UP: Cell<Option<fn(Masked)>> = const { Cell::new(None) };
     static PENDING: Cell<bool> = const { Cell::new(false) };
+    /// The task that a handler has noted as the most urgent, as on RISC-V.
+    static WANTED: Cell<Option<Task>> = const { Cell::new(None) };
     static HANDLER: RefCell<Option<Handler>> = const { RefCell::new(None) };
 }
 
@@ -91,6 +96,10 @@ fn interrupts() {
     IN_HANDLER.set(false);
     while PENDING.take() {
         let m = mask();
+        if let Some(wanted) = WANTED.take() {
+            let is_right = KERNEL.ready.most_urgent(m).is(wanted);
+            assert!(is_right || handlers_nest(), "handlers leave the most urgent task");
+        }
         if let Some(catch_up) = CATCH_UP.get() {
             catch_up(m);
         }
@@ -174,6 +183,12 @@ pub(crate) fn is_masked() -> bool {
     MASKED.get()
 }
 
-pub(crate) fn pend(_: Masked, _: Option<Task>) {
+pub(crate) fn pend(_: Masked, next: Option<Task>) {
     PENDING.set(true);
+    WANTED.set(next.filter(|_| IN_HANDLER.get()));
+}
+
+/// Has the switch that has been requested, if any, search for the most urgent task.
+pub(crate) fn search_again(_: Masked) {
+    WANTED.set(None);
 }

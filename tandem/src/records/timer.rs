@@ -51,6 +51,15 @@ pub(crate) struct Timers {
     /// At [`UNFILED`] a timer of the ring to be filed anew. Otherwise the head of a slot's ring, the
     /// timer that is due first, or pretends to be. Outdated where the ring has no timers.
     pub(crate) rings: [Shared<Option<NonNull<Timer>>>; SLOTS],
+    /// By the number of a slot with timers, the bits of the levels of their tasks, and of those whose
+    /// timers have left it since it was empty. At [`UNFILED`] for the unfiled ones.
+    pub(crate) levels: [Shared<u32>; SLOTS],
+    /// The bits of the levels to which tasks have been raised while they waited, and of the rings in
+    /// which their timers may be: those count for these rings beside the ones in `levels`.
+    pub(crate) raised: Shared<u32>,
+    pub(crate) raised_in: Shared<u32>,
+    /// The task that files timers anew, once it has been created.
+    pub(crate) filer: Shared<Option<Task>>,
     #[cfg(target_arch = "arm")]
     pub(crate) near: Shared<Near>,
 }
@@ -70,6 +79,10 @@ pub(crate) static TIMERS: Timers = Timers {
     base: Shared::new(0),
     occupied: Shared::new(0),
     rings: [const { Shared::new(None) }; SLOTS],
+    levels: [const { Shared::new(0) }; SLOTS],
+    raised: Shared::new(0),
+    raised_in: Shared::new(0),
+    filer: Shared::new(None),
     #[cfg(target_arch = "arm")]
     near: Shared::new(Near { kernel: &KERNEL, switch: Request::SWITCH }),
 };

@@ -134,7 +134,7 @@ fn random_work_under_random_interrupts() {
             3 => world.event.signal(2),
             4..8 => {
                 NOW.set(NOW.get() + 1);
-                time::expire();
+                crate::tests::expire();
             }
             _ => {}
         })));
@@ -160,7 +160,7 @@ fn finish(world: &'static World, tasks: &[&'static Coroutine<1024>]) {
     arch::set_handler(None);
     while tasks.iter().any(|task| task.info().is_alive()) {
         NOW.set(NOW.get() + 100);
-        time::expire();
+        crate::tests::expire();
         world.event.signal(1);
         world.gives.fetch_add(1, Relaxed);
         world.given.give();

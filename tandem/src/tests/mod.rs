@@ -75,7 +75,7 @@ thread_local! {
     pub(crate) static ARMED: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
-/// The alarm's interrupt, again as long as it is set for a time that has come.
+/// The alarm's interrupt and the filing of timers, again as long as it is set for a time that has come.
 pub(crate) fn tick() {
     loop {
         ARMED.set(u64::MAX);
@@ -86,10 +86,17 @@ pub(crate) fn tick() {
             time::expire();
             mask.restore();
         }
+        time::filing::run();
         if ARMED.get() > NOW.get() {
             return;
         }
     }
+}
+
+/// The alarm's handler, and the filing of timers as if the task that files were the most urgent.
+pub(crate) fn expire() {
+    time::expire();
+    time::filing::run();
 }
 
 struct Clock;

@@ -8,7 +8,6 @@ use crate::{
     records::{KERNEL, Life},
     tasks::{self, Kind, State},
     tests::{begin_test, reset},
-    time,
 };
 use std::{
     cell::RefCell,
@@ -80,7 +79,7 @@ fn timers_are_run_by_another_task_once_a_future_is_dropped() {
     let advance = |to| {
         while NOW.get() < to {
             NOW.set(NOW.get() + 1);
-            time::expire();
+            crate::tests::expire();
         }
         CALLS.load(Relaxed)
     };
@@ -209,7 +208,7 @@ fn a_timer_that_is_started_late_does_not_make_up_for_the_past() {
     NOW.set(1_005);
     spawn(OWNER.run_async());
     LATE.start_periodic(0, 10);
-    time::expire();
+    crate::tests::expire();
     assert_eq!((COUNT.load(Relaxed), LATE.due()), (1, Some(1_010)));
 }
 

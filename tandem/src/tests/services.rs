@@ -84,7 +84,7 @@ fn flags_taken_are_neither_lost_nor_doubled() {
             2 => _ = group.clear(2),
             3 => {
                 NOW.set(NOW.get() + 1);
-                time::expire();
+                crate::tests::expire();
             }
             _ => {}
         })));
@@ -116,7 +116,7 @@ fn flags_taken_are_neither_lost_nor_doubled() {
         arch::set_handler(None);
         while tasks.iter().any(|task| task.info().is_alive()) {
             NOW.set(NOW.get() + 10);
-            time::expire();
+            crate::tests::expire();
         }
         let left = group.try_wait(Want::any(1).take());
         assert_eq!(set.load(Relaxed), taken.load(Relaxed) + left, "seed {seed}");
@@ -308,7 +308,7 @@ fn timers_call_their_functions() {
     let advance = |to: u64| {
         while NOW.get() < to {
             NOW.set(NOW.get() + 1);
-            time::expire();
+            crate::tests::expire();
         }
         calls()
     };
@@ -339,7 +339,7 @@ fn an_async_mutex_is_held_across_awaits_by_one_task() {
         let mutex = leak(AsyncMutex::new((0, false)));
         arch::set_handler(Some(Box::new(|| {
             NOW.set(NOW.get() + 1);
-            time::expire();
+            crate::tests::expire();
         })));
         let tasks: Vec<_> = (0..6_u64)
             .map(|i| {

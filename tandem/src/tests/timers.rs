@@ -2,8 +2,8 @@ use super::{ARMED, NOW, Random, on_both_kinds_of_processor, rounds, steps, tick}
 use crate::{
     Coroutine, Priority,
     arch::{self, Mask, masked},
-    delay_until,
-    records::{TIMERS, Task, Timer},
+    delay_until, lock,
+    records::{TIMERS, Task, Timer, UNFILED},
     tests::{begin_test, reset},
 };
 use std::{
@@ -243,4 +243,37 @@ fn wake_in_order() {
         tick();
     }
     assert_eq!(WOKEN.take(), expected);
+}
+
+/// A task that is raised while it waits takes along the slot with its timer, and the task that files,
+/// whose own level that is: computed anew, it stays.
+#[test]
+fn a_task_that_is_raised_has_its_timers_filed_at_its_level() {
+    let _turn = begin_test();
+    NOW.set(0);
+    let (waits, filer): (Task, Task) = (super::task(20), super::task(20));
+    let timers: Vec<&Timer> = (0..2).map(|_| &*Box::leak(Box::new(Timer::new(waits)))).collect();
+    let raise = |level| {
+        masked(|m| {
+            waits.set_base(m, level);
+            assert!(lock::settle(m, waits));
+        });
+    };
+    let levels = || masked(|m| TIMERS.levels[UNFILED].get(m));
+    masked(|m| {
+        TIMERS.set_in_window(m, timers[0], 1000);
+        TIMERS.set_in_window(m, timers[1], 1001);
+    });
+    raise(5);
+    NOW.set(1000);
+    crate::time::expire();
+    assert_eq!(levels(), 0x8000_0000 >> 20 | 0x8000_0000 >> 5);
+    masked(|m| TIMERS.filer.set(m, Some(filer)));
+    raise(3);
+    assert_eq!(levels().leading_zeros(), 3);
+    masked(|m| {
+        assert_eq!((filer.level.get(m), filer.base(m)), (3, 3));
+        assert!(!lock::settle(m, filer));
+        timers.iter().for_each(|timer| timer.cancel(m));
+    });
 }

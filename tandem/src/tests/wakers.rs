@@ -6,7 +6,6 @@ use crate::{
     arch::{self, masked},
     delay_until,
     tests::begin_test,
-    time,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -160,13 +159,13 @@ fn a_time_limit_races_with_a_wake_up() {
             }
             NOW.set(1010);
             if expires_first {
-                time::expire();
+                crate::tests::expire();
             }
             if given {
                 semaphore.give();
             }
             if !expires_first {
-                time::expire();
+                crate::tests::expire();
             }
         })));
         masked(|_| ());

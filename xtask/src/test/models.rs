@@ -27,7 +27,7 @@ static MODELS: [Model; 4] = [
     Model { name: "visit", right: &["WHOLE"], wrong: &["STAYS", "ONCE", "FRONT", "ORDER"] },
     Model {
         name: "timers",
-        right: &["WHOLE", "WIDE", "NESTLESS", "NESTLESS FAR"],
+        right: &["WHOLE", "WIDE", "NESTLESS FAR", "LEVELS"],
         wrong: &[
             "HONEST",
             "LIAR",
@@ -35,8 +35,13 @@ static MODELS: [Model; 4] = [
             "PLACE",
             "PAST",
             "BEHIND",
-            "NESTLESS LATE",
+            "EXACT",
             "FORGETS",
+            "ASLEEP",
+            "LEVELS LOW",
+            "LEVELS ALONE",
+            "LEVELS SLOW",
+            "LEVELS ASIDE",
             "ORDER",
         ],
     },

@@ -226,8 +226,10 @@ fn other_machines() -> Result<Vec<Step>> {
 }
 
 /// tandem's own images, by profile and name, and the message with which an image must fail.
-const IMAGES: [(&str, &str); 20] = [
+const IMAGES: [(&str, &str); 22] = [
     ("checked/hello", ""),
+    ("checked/crowded", ""),
+    ("checked/filing", ""),
     ("checked/faults", ""),
     ("checked/unborn", ""),
     ("checked/registers", ""),
@@ -250,7 +252,8 @@ const IMAGES: [(&str, &str); 20] = [
 ];
 
 /// The images that check the switch, the guards and the rules of every chip in the full test.
-const HARD: [&str; 9] = [
+const HARD: [&str; 10] = [
+    "checked/filing",
     "checked/least_stack",
     "checked/faults",
     "checked/unborn",
@@ -531,7 +534,7 @@ fn tandem_on(chip: &Chip) -> Vec<Step> {
 
 /// The commands that measure tandem's costs on a chip, whose name replaces `CHIP`. A row with a
 /// chip belongs to that chip alone.
-const COSTS: [(&str, &str); 9] = [
+const COSTS: [(&str, &str); 10] = [
     ("cortex-m4", "xtask step chip CHIP clippy layout --release --bin by_hand -- -D warnings"),
     ("cortex-m4", "xtask step chip CHIP build layout --release --bin by_hand"),
     ("cortex-m4", "xtask step chip CHIP build time-slice --release --bin benchmark"),
@@ -540,6 +543,7 @@ const COSTS: [(&str, &str); 9] = [
     ("cortex-m4", "xtask step costs CHIP"),
     ("", "xtask step chip CHIP build none --release"),
     ("", "xtask step costs CHIP"),
+    ("cortex-m4", "xtask step emulate CHIP release/crowded"),
     ("", "xtask step sizes CHIP"),
 ];
 

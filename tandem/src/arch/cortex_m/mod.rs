@@ -277,6 +277,10 @@ pub(crate) fn pend(m: Masked, _: Option<Task>) {
     Request::SWITCH.make(m);
 }
 
+/// Nothing: every switch that has been requested searches for the most urgent task.
+#[inline(always)]
+pub(crate) fn search_again(_: Masked) {}
+
 /// The number of zeros above the highest bit that is set; 32 for 0. ARMv6-M has no instruction for
 /// it.
 #[cfg(thumb1)]

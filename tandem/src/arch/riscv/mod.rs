@@ -149,6 +149,12 @@ pub(crate) fn pend(m: Masked, next: Option<Task>) {
     KERNEL.wanted.set(m, next.filter(|_| in_handler));
 }
 
+/// Has the switch that has been requested, if any, search for the most urgent task: it may be another
+/// than the one that is noted, since a priority has changed.
+pub(crate) fn search_again(m: Masked) {
+    KERNEL.wanted.set(m, None);
+}
+
 /// The number of zeros above the highest bit that is set; 32 for 0. Takes 10 to 14 instructions;
 /// without the extension Zbb, the compiler's version takes about 30.
 #[inline(always)]
