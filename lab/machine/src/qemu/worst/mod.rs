@@ -293,7 +293,13 @@ impl Asked {
             }
         }
         let exception = request.get("interrupt").map(str::to_owned);
-        Ok(Self { request: inner, exception })
+        let asked = Self { request: inner, exception };
+        // The handler of another one may call the kernel, and is a part of the round.
+        ensure!(
+            asked.exception.is_none() || !asked.is_set_once_a_round(),
+            "`masked` has an interrupt of its own: leave out `interrupt`"
+        );
+        Ok(asked)
     }
 
     /// Returns whether the experiment sets an interrupt once a round, whose handler calls no kernel.
@@ -303,13 +309,11 @@ impl Asked {
 
     /// The rounds from this mark on.
     fn rounds(&self, mark: u64) -> Rounds<'_> {
-        let exception = self.exception.as_deref();
         if !self.is_set_once_a_round() {
-            return Rounds::new(mark, exception);
+            return Rounds::new(mark, self.exception.as_deref());
         }
         let skipped = experiments::masked::ALONE as u32 + SKIPPED;
-        let exception = exception.or(Some("urgent"));
-        Rounds { mark, skipped, exception, together: Some(TOGETHER) }
+        Rounds { mark, skipped, exception: Some("urgent"), together: Some(TOGETHER) }
     }
 }
 
@@ -327,5 +331,7 @@ mod tests {
         assert_eq!(message, request("message kind=thread"));
         let error = asked("worst of=message tasks=2", "thread").unwrap_err().to_string();
         assert!(error.contains("`message` has no parameter `tasks`"), "{error}");
+        let error = asked("worst of=masked interrupt=44", "thread").unwrap_err().to_string();
+        assert!(error.contains("leave out `interrupt`"), "{error}");
     }
 }
