@@ -128,8 +128,11 @@ fn bench(filters: &[&str]) -> Vec<Step> {
             _ => ("build", &[][..], 70),
         };
         let command = format!("xtask bench {name} {command}");
-        let stage = if LARGE_CORES.contains(&&**name) { Long } else { Full };
-        let step = Step::new(stage, format!("bench board, {name}"), &command);
+        let (stage, what) = match LARGE_CORES.contains(&&**name) {
+            true => (Long, "large board"),
+            false => (Full, "bench board"),
+        };
+        let step = Step::new(stage, format!("{what}, {name}"), &command);
         let step = step.arguments(filters).after(&["packages"]);
         step.lock(format!("bench {name}")).seconds(seconds)
     };
@@ -640,7 +643,11 @@ const TESTS: [Test; 24] = [
     Test {
         stage: Long,
         seconds: 300,
-        ..test("tests: Rocket", "--test chips rocket -- --ignored --nocapture", TARGETS)
+        ..test(
+            "tests: Rocket",
+            "--test chips rocket -- --ignored --nocapture",
+            &["tests: chips", "large board"],
+        )
     },
     Test {
         stage: Long,

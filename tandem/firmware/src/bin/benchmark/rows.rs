@@ -108,25 +108,48 @@ pub const ROWS: [Row; 13] = [
     row("without guards: give, uncontended", 9).beside([9, 9], [11, 11], [39, 39]),
     row("without guards: take, uncontended", 9).beside([9, 9], [10, 10], [30, 30]),
     row("without guards: yield, 2 threads", 33).beside([40, 34], [114, 65], [61, 54]),
-    row("without guards: semaphore given -> higher thread", 40)
-        .beside([47, 41], [151, 97], [191, 184]),
+    row("without guards: semaphore given -> higher thread", 40).beside(
+        [47, 41],
+        [151, 97],
+        [191, 184],
+    ),
     row("without guards: semaphore full shuffle", 73).beside([86, 70], [281, 180], [468, 454]),
-    row("without guards: handler -> higher thread (semaphore)", 80)
-        .beside([93, 89], [153, 97], [173, 166]),
-    row("without guards: queue, 4 bytes, low -> high thread", 100)
-        .beside([110, 106], [163, 110], [257, 250]),
-    row("without guards: queue round trip, threads", 229)
-        .beside([244, 230], [355, 278], [666, 652]),
-    row("without guards: semaphore full shuffle, time limits", 100)
-        .beside([118, 102], [319, 233], [489, 475]),
-    row("without guards: mutex unlocked -> higher thread", 67)
-        .beside([68, 60], [360, 245], [252, 245]),
-    row("without guards: mutex lock and unlock, uncontended", 25)
-        .beside([27, 26], [91, 88], [84, 84]),
-    row("without guards: tick -> sleeping thread", 90)
-        .beside([117, 113], [236, 185], [148, 141]),
-    row("without guards: RAM of a thread beside its stack, bytes", 75)
-        .beside([108, 76], [176, 176], [64, 64]),
+    row("without guards: handler -> higher thread (semaphore)", 80).beside(
+        [93, 89],
+        [153, 97],
+        [173, 166],
+    ),
+    row("without guards: queue, 4 bytes, low -> high thread", 100).beside(
+        [110, 106],
+        [163, 110],
+        [257, 250],
+    ),
+    row("without guards: queue round trip, threads", 229).beside(
+        [244, 230],
+        [355, 278],
+        [666, 652],
+    ),
+    row("without guards: semaphore full shuffle, time limits", 100).beside(
+        [118, 102],
+        [319, 233],
+        [489, 475],
+    ),
+    row("without guards: mutex unlocked -> higher thread", 67).beside(
+        [68, 60],
+        [360, 245],
+        [252, 245],
+    ),
+    row("without guards: mutex lock and unlock, uncontended", 25).beside(
+        [27, 26],
+        [91, 88],
+        [84, 84],
+    ),
+    row("without guards: tick -> sleeping thread", 90).beside([117, 113], [236, 185], [148, 141]),
+    row("without guards: RAM of a thread beside its stack, bytes", 75).beside(
+        [108, 76],
+        [176, 176],
+        [64, 64],
+    ),
 ];
 
 /// The beginning of the names of [`ROWS`] in this build.
