@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     common::{Folder, cases, chronoscope, gives_the_same_bytes_twice},
-    worst::{CORTEX_M4, mark},
+    worst::{CORTEX_M4, RV32, mark},
 };
 
 fn measured(case: &Value) -> &Value {
@@ -158,4 +158,25 @@ fn observed_cycles_are_those_of_marks() {
     ask(&["--chip", "stm32f405", "--clock", "169MHz"]).complains("1MHz to 168MHz");
     ask(&["--chip", "stm32f103", "--machine", "netduinoplus2"]).complains("has a Cortex-M3");
     ask(&[]).complains("--machine");
+}
+
+/// On RISC-V the model has no cycles between an interrupt's arrival and its handler, so a wait would be
+/// shown as none.
+#[test]
+fn waits_of_interrupts_are_left_out_on_risc_v() {
+    let image = RV32.image("tandem");
+    let observe = ["observe", &image, "--append", "interrupt loops=20", "-q", "--format", "json"];
+    let waits = |more: &[&str]| {
+        let json = chronoscope(&[&observe[..], more].concat()).json();
+        let case = &json["cases"][0];
+        let series = case["series"].as_array().expect("series");
+        let waits = series.iter().filter(|series| {
+            series["name"].as_str().is_some_and(|name| name.ends_with("to handler"))
+        });
+        (waits.count(), case["log"].to_string())
+    };
+    let (instructions, _) = waits(&["--machine", "virt"]);
+    assert!(instructions > 0);
+    let (cycles, log) = waits(&["--chip", "ibex"]);
+    assert!(cycles == 0 && log.contains("waits of interrupts are left out"), "{cycles} {log}");
 }

@@ -46,7 +46,7 @@ pub const CORTEX_M4: Chip = Chip {
     triple: "thumbv7em-none-eabihf",
     qemu: &["qemu-system-arm", "-machine", "netduinoplus2"],
 };
-const RV32: Chip = Chip {
+pub const RV32: Chip = Chip {
     name: "rv32",
     triple: "riscv32imc-unknown-none-elf",
     qemu: &[

@@ -26,6 +26,10 @@ const MOST_TRAPS: usize = 80;
 const MOST_LATENCIES: usize = 16;
 const MOST_PLACES: usize = 12;
 
+/// The note in place of the latencies, where cycles are asked for on RISC-V.
+const NO_ENTRY: &str = "waits of interrupts are left out: the model has no cycles between an \
+                        interrupt's arrival and its handler on this core";
+
 /// The stream of an observation under construction.
 pub(super) struct Encoder<'c> {
     pub(super) stream: StreamBuilder,
@@ -147,7 +151,12 @@ impl Encoder<'_> {
         }
         let is_arm = observed.emulated.architecture() == "arm";
         self.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
-        self.most("interrupts", MOST_LATENCIES, &figures.latencies, |due| latency(*due, is_arm))?;
+        if is_arm || self.cycles.is_none() {
+            let name = |due: &Due| latency(*due, is_arm);
+            self.most("interrupts", MOST_LATENCIES, &figures.latencies, name)?;
+        } else if !figures.latencies.is_empty() {
+            self.stream.send(&Record::Log(NO_ENTRY))?;
+        }
         let masks = [
             (
                 if is_arm { "interrupts masked" } else { "interrupts masked, machine mode" },
