@@ -7,22 +7,20 @@
 #![no_std]
 #![no_main]
 
-use core::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-    task::Poll,
-};
+#[path = "filing/crowd.rs"]
+mod crowd;
+
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use crowd::{AWAKE, END, OVER, RAISED, ROOM, ROUND, sleep_many, urgent};
 use tandem::{
-    Coroutine, Me, Priority, Queue, Semaphore, SharedStack, Thread, delay_until,
-    time::{self, Delay, Driver},
+    Coroutine, Me, Priority, SharedStack, Thread,
+    time::{self, Driver},
 };
 use tandem_firmware::{
     board::{self, Clock, instructions, mark, nanoseconds},
     println,
 };
 
-const SLEEPERS: usize = 200;
 /// The rounds in which an interrupt is raised in the alarm's handler.
 const EQUALS: u32 = 8;
 /// The instructions by which the other interrupt is moved: more than some filings take.
@@ -33,13 +31,7 @@ const TICK: u32 = (1_000_000_000 / Clock::HERTZ) as u32;
 static SHARED: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: Thread<2048> = Thread::new();
 static URGENT: Thread<1024> = Thread::new();
-static SLEEPING: Coroutine<{ SLEEPERS * size_of::<Delay>() + 256 }> = Coroutine::new();
-
-/// The time from which on the sleepers are due, for each round.
-static ROUND: Queue<u64, 1> = Queue::new();
-static AWAKE: Semaphore = Semaphore::new(0);
-static RAISED: Semaphore = Semaphore::new(0);
-static OVER: Semaphore = Semaphore::new(0);
+static SLEEPING: Coroutine<ROOM> = Coroutine::new();
 
 /// The next act of the alarm's handler: nothing but its work; raise the interrupt; set the alarm to come
 /// again, later by [`SHIFT`]; be the interrupt.
@@ -50,45 +42,9 @@ const COME_AGAIN: u32 = 2;
 const GIVE: u32 = 3;
 static SHIFT: AtomicU32 = AtomicU32::new(0);
 static START: AtomicU32 = AtomicU32::new(0);
-static END: AtomicU32 = AtomicU32::new(0);
 /// The handler's begin where it is the interrupt. The least such time from [`START`] on is the alarm's
 /// own, and is subtracted.
 static ENTRY: AtomicU32 = AtomicU32::new(0);
-
-/// Sleeps with all timers in one slot: they are due one tick after the other.
-async fn sleep_many() {
-    let mut delays = pin!([const { None::<Delay> }; SLEEPERS]);
-    loop {
-        let first = ROUND.received().await;
-        for i in 0..SLEEPERS {
-            // SAFETY: the array is pinned, and a delay is not moved out of it.
-            let place = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
-            *place = None;
-            // SAFETY: as above.
-            let mut delay =
-                unsafe { Pin::new_unchecked(place.insert(delay_until(first + i as u64))) };
-            let _ = poll_fn(|context| Poll::Ready(delay.as_mut().poll(context))).await;
-        }
-        assert!(time::now() < first, "the sleepers' delays begin late");
-        for i in 0..SLEEPERS {
-            // SAFETY: as above.
-            let place = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
-            if let Some(delay) = place {
-                // SAFETY: as above.
-                unsafe { Pin::new_unchecked(delay) }.await;
-            }
-        }
-        AWAKE.give();
-    }
-}
-
-fn urgent(me: &Me) {
-    loop {
-        RAISED.take(me);
-        END.store(mark(), Relaxed);
-        OVER.give();
-    }
-}
 
 /// Has the sleepers sleep and wake, and the handler act when the first is due. Returns the instructions
 /// between the marks.
@@ -137,7 +93,7 @@ fn main() -> ! {
     tandem::start(&SHARED, || {
         assert!(DIRECTOR.spawn(Priority::new(4), "director", director).is_ok());
         assert!(URGENT.spawn(Priority::new(20), "urgent", urgent).is_ok());
-        assert!(SLEEPING.spawn(Priority::new(3), "sleeping", sleep_many()).is_ok());
+        assert!(SLEEPING.spawn(Priority::new(3), "sleeping", sleep_many(|i| i)).is_ok());
     })
 }
 

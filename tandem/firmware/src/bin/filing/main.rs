@@ -4,22 +4,19 @@
 #![no_std]
 #![no_main]
 
-use core::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    task::Poll,
-};
+mod crowd;
+
+use crowd::{AWAKE, END, OVER, RAISED, ROOM, ROUND, sleep_many, urgent};
 use portable_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use tandem::{
-    Ceiling, Coroutine, Me, Mutex, Priority, Queue, Semaphore, SharedStack, Thread, delay_until,
-    time::{self, Delay, Driver},
+    Ceiling, Coroutine, Me, Mutex, Priority, Semaphore, SharedStack, Thread,
+    time::{self, Driver},
 };
 use tandem_firmware::{
     board::{self, Clock, instructions, mark, nanoseconds},
     println,
 };
 
-const SLEEPERS: usize = 200;
 /// Longer than the begin of all delays takes.
 const LEAD: u64 = nanoseconds(200_000);
 /// Filing the sleepers' timers takes longer than this.
@@ -28,14 +25,9 @@ const AMID: u64 = nanoseconds(3000);
 static SHARED: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: Thread<2048> = Thread::new();
 static URGENT: Thread<1024> = Thread::new();
-static SLEEPING: Coroutine<{ SLEEPERS * size_of::<Delay>() + 256 }> = Coroutine::new();
+static SLEEPING: Coroutine<ROOM> = Coroutine::new();
 static THREADS: [Thread<1024>; 4] = [const { Thread::new() }; 4];
 
-/// The time from which on the sleepers are due.
-static ROUND: Queue<u64, 1> = Queue::new();
-static AWAKE: Semaphore = Semaphore::new(0);
-static RAISED: Semaphore = Semaphore::new(0);
-static OVER: Semaphore = Semaphore::new(0);
 static CEILING: Ceiling<u32> = Ceiling::new(Priority::HIGHEST, 0);
 
 /// The acts of the alarm's handler at its next run and at the one after it.
@@ -53,46 +45,8 @@ const USE_CEILING: u32 = 3;
 const WAKE_AND_EXPIRE: u32 = 4;
 
 static START: AtomicU32 = AtomicU32::new(0);
-static END: AtomicU32 = AtomicU32::new(0);
 /// The threads more urgent than the urgent one that have run.
 static RAN: AtomicU32 = AtomicU32::new(0);
-
-/// Sleeps with all timers in one slot: the first alone is due at the first time, and the others within
-/// 8 ticks.
-async fn sleep_many() {
-    let mut delays = pin!([const { None::<Delay> }; SLEEPERS]);
-    loop {
-        let first = ROUND.received().await;
-        for i in 0..SLEEPERS {
-            // SAFETY: the array is pinned, and a delay is not moved out of it.
-            let place = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
-            *place = None;
-            // SAFETY: as above.
-            let mut delay = unsafe {
-                Pin::new_unchecked(place.insert(delay_until(first + i.min(1 + i % 8) as u64)))
-            };
-            let _ = poll_fn(|context| Poll::Ready(delay.as_mut().poll(context))).await;
-        }
-        assert!(time::now() < first, "the sleepers' delays begin late");
-        for i in 0..SLEEPERS {
-            // SAFETY: as above.
-            let place = unsafe { &mut delays.as_mut().get_unchecked_mut()[i] };
-            if let Some(delay) = place {
-                // SAFETY: as above.
-                unsafe { Pin::new_unchecked(delay) }.await;
-            }
-        }
-        AWAKE.give();
-    }
-}
-
-fn urgent(me: &Me) {
-    loop {
-        RAISED.take(me);
-        END.store(mark(), Relaxed);
-        OVER.give();
-    }
-}
 
 /// Has the sleepers sleep until `first`, and the handler act as said when that time comes.
 fn round(me: &Me, first: u64, acts: [u32; 2]) {
@@ -188,7 +142,9 @@ fn main() -> ! {
     tandem::start(&SHARED, || {
         assert!(DIRECTOR.spawn(Priority::new(4), "director", director).is_ok());
         assert!(URGENT.spawn(Priority::new(20), "urgent", urgent).is_ok());
-        assert!(SLEEPING.spawn(Priority::new(3), "sleeping", sleep_many()).is_ok());
+        // The first alone is due at the first time, and the others within 8 ticks.
+        let sleeping = sleep_many(|i| i.min(1 + i % 8));
+        assert!(SLEEPING.spawn(Priority::new(3), "sleeping", sleeping).is_ok());
     })
 }
 
