@@ -30,7 +30,7 @@ const MEMORY: usize = match WORDS {
 const FURTHER: usize = if RISCV {
     9
 } else if align_of::<Thread<STACK>>() > 32 {
-    if cfg!(feature = "traced") { 6 } else { 8 }
+    if cfg!(feature = "traced") { 5 } else { 7 }
 } else {
     0
 };
