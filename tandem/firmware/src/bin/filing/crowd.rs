@@ -20,7 +20,7 @@ pub const ROOM: usize = SLEEPERS * size_of::<Delay>() + 256;
 pub static ROUND: Queue<u64, 1> = Queue::new();
 /// Given once all sleepers of a round have woken.
 pub static AWAKE: Semaphore = Semaphore::new(0);
-/// What the urgent thread waits for.
+/// Given to the urgent thread.
 pub static RAISED: Semaphore = Semaphore::new(0);
 /// The urgent thread's mark, and given behind it.
 pub static END: AtomicU32 = AtomicU32::new(0);
