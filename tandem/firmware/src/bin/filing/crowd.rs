@@ -26,8 +26,8 @@ pub static RAISED: Semaphore = Semaphore::new(0);
 pub static END: AtomicU32 = AtomicU32::new(0);
 pub static OVER: Semaphore = Semaphore::new(0);
 
-/// Sleeps with all timers in one slot: `behind` gives the ticks from the round's time to that of
-/// each, by its number.
+/// Sleeps with all timers in one slot: a sleeper is due `behind` its number, in ticks after the round's
+/// time.
 pub async fn sleep_many(behind: impl Fn(usize) -> usize) {
     let mut delays = pin!([const { None::<Delay> }; SLEEPERS]);
     loop {
