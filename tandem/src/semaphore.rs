@@ -89,9 +89,9 @@ impl Semaphore {
 
     #[inline(always)]
     fn give_and_restore(&self, m: Masked, mask: Mask) {
-        let (first, count) = (self.waiters.first(m), arch::loaded(self.count.get(m)));
-        match first {
+        match self.waiters.first(m) {
             None => {
+                let count = self.count.get(m);
                 arch::breach("give");
                 self.count.set(m, count.wrapping_add(1));
                 mask.restore();

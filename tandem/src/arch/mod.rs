@@ -38,18 +38,6 @@ pub(crate) fn breach(_window: &str) {
     chosen::breach(_window);
 }
 
-/// A value that has been loaded at this point, not later where it is used: from Cortex-M3 on by the
-/// instruction that loads its neighbour. No instruction by itself.
-#[inline(always)]
-pub(crate) fn loaded(value: u32) -> u32 {
-    #[cfg(all(target_arch = "arm", not(thumb1)))]
-    // SAFETY: there is no instruction.
-    unsafe {
-        core::arch::asm!("/* {} */", in(reg) value, options(nomem, nostack, preserves_flags));
-    }
-    value
-}
-
 /// The number of zeros above the highest bit that is set; 32 for 0.
 #[cfg(not(riscv))]
 #[inline(always)]
