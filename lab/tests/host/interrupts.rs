@@ -120,6 +120,7 @@ fn a_killed_port_costs_one_repetition() {
     let words = endless(&place);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (mut random, mut tally) = (Random(6), Tally::default());
+    let mut killed = 0;
     for _ in 0..rounds() {
         let mut lab = place.start(&words);
         lab.has_ended(2);
@@ -132,11 +133,15 @@ fn a_killed_port_costs_one_repetition() {
         assert_eq!(lab.ended(), 130, "{}", lab.said());
         let took = place.is_left_by_all();
         place.is_clean();
-        assert_eq!(place.killed_cases(), 1);
+        let cases = place.killed_cases();
+        assert!(cases <= 1, "{cases} cases");
+        killed += cases;
         let kept = place.take_stored();
         assert!(kept >= journaled, "{journaled} were in the journal");
         tally.add_of(2, place.ends().max(kept), kept, took);
     }
+    // A process that has sent all and is about to end costs nothing.
+    assert!(killed * 2 > rounds() as usize, "{killed} of {} rounds", rounds());
     tally.print("kills of the port on linux@host");
 }
 
