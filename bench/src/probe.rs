@@ -1,8 +1,8 @@
 //! The program's memory as a stopped core sees it.
 //!
-//! The caches of most boards' cores are written back when the probe stops them, or they have none:
-//! then the memory itself has what the program has stored. Rocket's are not. There the core loads and
-//! stores for the probe, by its debug ROM (`rtl/core_rocket.sv`), so its caches stay as they are.
+//! Most cores have no caches, or write them back when the probe stops them, so the probe looks into the
+//! memory itself. Rocket does not write its caches back: it loads and stores for the probe, by its debug
+//! ROM (`rtl/core_rocket.sv`), and its caches stay as they are.
 
 use crate::model::Model;
 

@@ -192,6 +192,9 @@ pub struct Core {
     /// The core's `satp` keeps no identifiers of address spaces (ASIDs).
     #[serde(default)]
     pub lacks_asids: bool,
+    /// The board with the core takes minutes to build: in the long test alone.
+    #[serde(default)]
+    pub is_large: bool,
 }
 
 /// A chip whose time is modelled: a core with its flash.

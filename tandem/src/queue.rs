@@ -507,7 +507,7 @@ pub(crate) fn wait_until(m: Masked, mask: Mask, me: Task, waiter: &Waiter, due: 
 #[cold]
 #[inline(never)]
 fn wait_behind_alarm(m: Masked, mask: Mask, me: Task, waiter: &Waiter, timer: &Timer) -> bool {
-    let m = timer.open_window(m, mask);
+    let m = timer.let_interrupts_in(m, mask);
     // An inherited priority may have come while interrupts were unmasked.
     waiter.move_to_level_of_task(m);
     wait_on(m, me, waiter, timer)

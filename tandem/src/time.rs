@@ -246,7 +246,7 @@ impl Timer {
 
     /// Restores interrupts for a moment, before the running task waits for the timer. It may be raised
     /// meanwhile, and then has the timer filed at its new level.
-    pub(crate) fn open_window(&self, m: Masked, mask: Mask) -> Masked {
+    pub(crate) fn let_interrupts_in(&self, m: Masked, mask: Mask) -> Masked {
         let before = self.level(m);
         let m = arch::open_window(mask).1;
         if let Some(task) = self.as_task(m).filter(|task| task.bit.get(m) > before) {
@@ -309,7 +309,7 @@ impl Timers {
         if !self.set_in_window(m, timer, due) {
             return m;
         }
-        timer.open_window(m, mask)
+        timer.let_interrupts_in(m, mask)
     }
 
     /// Sets a timer, which is not set, for `due`. Returns whether the alarm has been set for it.
@@ -693,6 +693,7 @@ fn set_next_alarm(m: Masked, now: u64, due: Option<u64>) {
 fn file_slot(m: Masked, mask: Mask, number: usize, now: u64) {
     let others = TIMERS.slots(m) & !bit(number);
     set_next_alarm(m, now, TIMERS.first(m, others));
+    arch::breach("spread");
     TIMERS.spread(m, number);
     let m = if arch::handlers_nest() { arch::open_window(mask).1 } else { m };
     filing::begin(m, mask);

@@ -98,13 +98,32 @@ impl Package {
         package.with_context(|| format!("no core `{core}`: usage: cargo xtask {USAGE}"))
     }
 
-    /// The line of `bench/cores.txt` with the package's version and hash:
-    /// `NAME==VERSION --hash=sha256:HASH`.
-    pub fn pin(&self) -> Result<String> {
+    /// The package's version and hash, from its line `NAME==VERSION --hash=sha256:HASH` of
+    /// `bench/cores.txt`.
+    pub fn pin(&self) -> Result<Pin> {
         let list = repository::read(&root().join("bench/cores.txt"))?;
-        let begin = format!("pythondata-cpu-{}==", self.name);
-        let pin = list.lines().find(|line| line.starts_with(&begin));
-        Ok(pin.with_context(|| format!("bench/cores.txt does not name {}", self.name))?.to_owned())
+        let name = format!("pythondata-cpu-{}", self.name);
+        let rest = list.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix("=="));
+        let parts = rest.and_then(|rest| rest.split_once(" --hash=sha256:"));
+        let (version, hash) =
+            parts.with_context(|| format!("bench/cores.txt has no version and hash of {name}"))?;
+        Ok(Pin { version: version.to_owned(), hash: hash.to_owned(), name })
+    }
+}
+
+/// The version of a package.
+pub struct Pin {
+    /// The name in the registry.
+    pub name: String,
+    pub version: String,
+    /// The SHA-256 of the wheel, in hexadecimal digits.
+    pub hash: String,
+}
+
+impl Pin {
+    /// The line for pip.
+    fn requirement(&self) -> String {
+        format!("{}=={} --hash=sha256:{}", self.name, self.version, self.hash)
     }
 }
 
@@ -116,7 +135,7 @@ fn fetch(package: &Package, folder: &Path) -> Result<()> {
     lock.lock()?;
     let (cores, wheels) = (folder.join("cores"), folder.join("wheels"));
     let unpacked = cores.join(format!("{}.txt", package.name));
-    let pin = package.pin()?;
+    let pin = package.pin()?.requirement();
     let wanted = format!("{pin}\n{}\n", package.files.join("\n"));
     if fs::read_to_string(&unpacked).is_ok_and(|unpacked| unpacked == wanted) {
         return Ok(());
@@ -161,7 +180,8 @@ with zipfile.ZipFile(wheel) as files:
 /// program prints them.
 fn identity(core: &str, package: &Package) -> Result<String> {
     let bench = root().join("bench");
-    let wheel = package.pin()?.replace("==", " ").replace(" --hash=sha256:", ", sha256 ");
+    let Pin { name, version, hash } = package.pin()?;
+    let wheel = format!("{name} {version}, sha256 {hash}");
     let mut sources = Vec::new();
     for folder in ["rtl", "src"] {
         for entry in fs::read_dir(bench.join(folder))? {

@@ -212,13 +212,9 @@ fn crate_of(line: &str, checksums: &BTreeMap<String, String>) -> Result<Value> {
 /// The core of a bench board, from its line in bench/cores.txt.
 fn core(name: &str) -> Result<Value> {
     let package = bench::Package::with_core(name)?;
-    let (pin, licence) = (package.pin()?, package.licence);
-    let parts = pin.split_once(" --hash=sha256:");
-    let parts = parts.and_then(|(name, hash)| Some((name.split_once("==")?, hash)));
-    let ((package, version), hash) =
-        parts.with_context(|| format!("no version and hash: {pin}"))?;
-    let purl = format!("pkg:pypi/{package}@{version}");
-    Ok(component(package, version, licence, Some(&purl), Some(hash)))
+    let bench::Pin { name, version, hash } = package.pin()?;
+    let purl = format!("pkg:pypi/{name}@{version}");
+    Ok(component(&name, &version, package.licence, Some(&purl), Some(&hash)))
 }
 
 fn component(

@@ -153,8 +153,8 @@ fn statistic(case: &Value, bound: &str, statistic: &str) -> f64 {
     found[statistic].as_f64().unwrap()
 }
 
-/// The same image in QEMU, by the model, and on the board: the whole way of `--chip`. FreeRTOS on
-/// CV32E40P, which has no stack guards for tandem to set.
+/// An image in QEMU with `--chip`, and the same image on the board. The image is FreeRTOS' for CV32E40P, on
+/// which tandem has no stack guards.
 #[test]
 fn modelled_cases_hold_the_cycles_of_the_board() {
     let few = ["--repeat", "1", "--set", "loops=100"];

@@ -455,7 +455,7 @@ fn limits(run: &mut Run) {
         }
     };
     let starts = vec![
-        spawn(run, 1, sleep(9)),
+        spawn(run, 1, sleep(13)),
         spawn(run, 1, sleep(12)),
         spawn(run, 2, limited),
         spawn(run, 1, sleep(3)),
@@ -806,8 +806,19 @@ fn windows<'a>(file: &'static str, text: &'a str) -> Vec<(Site, &'a str)> {
 #[test]
 #[ignore = "takes 40 s, and Miri starts no processes: the full test runs it"]
 fn an_open_window_is_found() {
-    let windows =
-        ["take", "give", "signalled", "put", "insert", "file", "remove", "expire", "begin", "move"];
+    let windows = [
+        "take",
+        "give",
+        "signalled",
+        "put",
+        "insert",
+        "file",
+        "remove",
+        "expire",
+        "spread",
+        "begin",
+        "move",
+    ];
     let missed = windows.iter().filter(|window| {
         let mut tests = std::process::Command::new(std::env::current_exe().unwrap());
         tests.args(["--ignored", "--exact", "tests::interleavings::every_interleaving_is_sound"]);

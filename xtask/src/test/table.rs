@@ -115,9 +115,6 @@ fn preparations() -> [Step; 4] {
     ]
 }
 
-/// The cores of the bench board that take minutes to build: in the long test alone.
-const LARGE_CORES: [&str; 2] = ["rocket", "rocket-small"];
-
 /// The steps of the bench board, one for each core. A core of 64 bits is only built: the tests of the
 /// chips have its images.
 fn bench(filters: &[&str]) -> Vec<Step> {
@@ -128,10 +125,8 @@ fn bench(filters: &[&str]) -> Vec<Step> {
             _ => ("build", &[][..], 70),
         };
         let command = format!("xtask bench {name} {command}");
-        let (stage, what) = match LARGE_CORES.contains(&&**name) {
-            true => (Long, "large board"),
-            false => (Full, "bench board"),
-        };
+        let (stage, what) =
+            if core.is_large { (Long, "large board") } else { (Full, "bench board") };
         let step = Step::new(stage, format!("{what}, {name}"), &command);
         let step = step.arguments(filters).after(&["packages"]);
         step.lock(format!("bench {name}")).seconds(seconds)

@@ -19,10 +19,6 @@
 //! of instructions that may have put the processor to sleep; the number of instructions; the least
 //! number of cycles, twice the estimate, the greatest number; and the six parts of the distance of the
 //! bounds, in the order of [`chronoscope_cycles::Cause::ALL`]. All count from the reset.
-//!
-//! QEMU calls nothing when an instruction reads a device. But it translates an instruction that
-//! accesses a device anew, as a block of its own, when the block that it is in first reaches it. From
-//! then on the instruction is known as such a one.
 
 mod arm;
 mod riscv;

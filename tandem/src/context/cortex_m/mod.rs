@@ -127,8 +127,23 @@ macro_rules! enter_report {
         b {report}"
     };
 }
-#[cfg(not(guard = "software"))]
+#[cfg(guard = "mpu")]
 use enter_report;
+
+/// The handler of hard faults: a task or handler passed its limit, or caused another fault that has no
+/// handler of its own, possibly with interrupts masked.
+///
+/// Calls `report` at the top of the main stack and discards its content, since nothing returns to it.
+#[cfg(any(guard = "limit", guard = "none"))]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn HardFault() {
+    core::arch::naked_asm!(
+        enter_report!(),
+        report = sym guard::report,
+        UNSTACKED = const UNSTACKED,
+    )
+}
 
 /// The bytes between the stack pointer and the guard of the running task.
 pub(crate) fn stack_left(m: Masked, task: Task) -> usize {

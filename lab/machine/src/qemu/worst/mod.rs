@@ -155,19 +155,24 @@ impl<'a, 'm> Bench<'a, 'm> {
         child::run(&mut command, chip.program(), self.start.limit, self.start.stop, sink)
     }
 
+    /// The starts of the samples of a run with more options of QEMU's.
+    fn starts(&self, request: &Request, more: &[String]) -> Result<Starts> {
+        let mut stream = Vec::new();
+        self.run(request, more, &mut |bytes| {
+            stream.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        starts(&stream)
+    }
+
     /// Finds the round, and tries the arrivals that one start of the image has rounds for.
     fn rounds(&self) -> Result<Found> {
         if self.asked.is_set_once_a_round() {
             return self.rounds_of_masked();
         }
         let loads = self.folder.path("loads");
-        let mut stream = Vec::new();
         let options = format!("{},loads={}", self.plugin, quoted(&loads));
-        self.run(&self.asked.request, &["-plugin".to_owned(), options], &mut |bytes| {
-            stream.extend_from_slice(bytes);
-            Ok(())
-        })?;
-        let starts = match starts(&stream)? {
+        let starts = match self.starts(&self.asked.request, &["-plugin".to_owned(), options])? {
             Starts::Of(starts) => starts,
             Starts::Refused(why) => return Ok(Found::Refused(why)),
         };
@@ -189,12 +194,8 @@ impl<'a, 'm> Bench<'a, 'm> {
                 "on this chip the timer of `masked` shares its interrupt with the kernel's alarm";
             return Ok(Found::Refused(why.to_owned()));
         }
-        let mut stream = Vec::new();
-        self.run(&self.asked.request.clone().with("loops", 10), &[], &mut |bytes| {
-            stream.extend_from_slice(bytes);
-            Ok(())
-        })?;
-        if let Starts::Refused(why) = starts(&stream)? {
+        let few = self.asked.request.clone().with("loops", 10);
+        if let Starts::Refused(why) = self.starts(&few, &[])? {
             return Ok(Found::Refused(why));
         }
         let mark = Symbols::read(&fs::read(&self.file)?)?

@@ -15,7 +15,7 @@ use measure::{
     AMONG, BACK, DIRECTOR, DONE, E1, E2, GIVE, HIGH, LOW, MAIN, Q1, Q2, ROUNDS, S, SHARED, SIGNAL,
     among_sleepers, coroutine, end, join, on_tick, start, thread,
 };
-use rows::{SEMAPHORE, SHUFFLE, YIELD};
+use rows::{BUILD, SEMAPHORE, SHUFFLE, YIELD};
 use tandem::{Ceiling, Coroutine, Me, Mutex, Priority, Thread, delay_until, time, yield_now};
 use tandem_firmware::{
     board::{self, nanoseconds},
@@ -30,8 +30,9 @@ fn report(name: &str) {
     let median = measure::take_median();
     let Some(row) = rows::find(name) else { return };
     println!(
-        "{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {:>3}  {}{}",
-        row.name,
+        "{}{:<44} goal {:>4}  median {:>4}  least {:>4}  most {:>4}  n {:>3}  {}{}",
+        BUILD,
+        name,
         Goal(row.goal),
         median,
         least,
@@ -47,8 +48,9 @@ fn report(name: &str) {
 fn report_size(name: &str, bytes: usize) {
     let Some(row) = rows::find(name) else { return };
     println!(
-        "{:<44} goal {:>4}  median {:>4}  {}{}",
-        row.name,
+        "{}{:<44} goal {:>4}  median {:>4}  {}{}",
+        BUILD,
+        name,
         Goal(row.goal),
         bytes,
         row.verdict(bytes as u32),
@@ -58,7 +60,7 @@ fn report_size(name: &str, bytes: usize) {
 
 /// Prints the number of rows, as a sign that all are there, and ends the program.
 fn end_report() {
-    println!("{} operations and sizes", rows::ROWS.len());
+    println!("{} operations and sizes", rows::REPORTED);
     board::exit(true)
 }
 

@@ -50,7 +50,7 @@ mod names {
 }
 pub use names::{SEMAPHORE, SHUFFLE, YIELD};
 
-#[cfg(not(any(feature = "time-slice", feature = "unguarded")))]
+#[cfg(not(feature = "time-slice"))]
 pub const ROWS: [Row; 40] = [
     Row { name: "control: two marks", goal: None, peers: [None; 3] }.beside([2, 2], [2, 2], [2, 2]),
     row("give, uncontended", 9).beside([9, 9], [11, 11], [39, 39]),
@@ -101,72 +101,47 @@ pub const ROWS: [Row; 3] = [
     row(SHUFFLE, 87).beside([88, 72], [285, 184], [468, 454]),
 ];
 
-/// The rows of a build without guards, whose names begin with [`BUILD`]. Others are measured and
-/// not reported.
-#[cfg(feature = "unguarded")]
-pub const ROWS: [Row; 13] = [
-    row("without guards: give, uncontended", 9).beside([9, 9], [11, 11], [39, 39]),
-    row("without guards: take, uncontended", 9).beside([9, 9], [10, 10], [30, 30]),
-    row("without guards: yield, 2 threads", 33).beside([40, 34], [114, 65], [61, 54]),
-    row("without guards: semaphore given -> higher thread", 40).beside(
-        [47, 41],
-        [151, 97],
-        [191, 184],
-    ),
-    row("without guards: semaphore full shuffle", 73).beside([86, 70], [281, 180], [468, 454]),
-    row("without guards: handler -> higher thread (semaphore)", 80).beside(
-        [93, 89],
-        [153, 97],
-        [173, 166],
-    ),
-    row("without guards: queue, 4 bytes, low -> high thread", 100).beside(
-        [110, 106],
-        [163, 110],
-        [257, 250],
-    ),
-    row("without guards: queue round trip, threads", 229).beside(
-        [244, 230],
-        [355, 278],
-        [666, 652],
-    ),
-    row("without guards: semaphore full shuffle, time limits", 100).beside(
-        [118, 102],
-        [319, 233],
-        [489, 475],
-    ),
-    row("without guards: mutex unlocked -> higher thread", 67).beside(
-        [68, 60],
-        [360, 245],
-        [252, 245],
-    ),
-    row("without guards: mutex lock and unlock, uncontended", 25).beside(
-        [27, 26],
-        [91, 88],
-        [84, 84],
-    ),
-    row("without guards: tick -> sleeping thread", 90).beside([117, 113], [236, 185], [148, 141]),
-    row("without guards: RAM of a thread beside its stack, bytes", 75).beside(
-        [108, 76],
-        [176, 176],
-        [64, 64],
-    ),
+/// The build has no guards of stacks.
+const IS_UNGUARDED: bool = cfg!(feature = "unguarded");
+
+/// The rows that a build without guards reports, and their goals there. Others are measured and not
+/// reported.
+const UNGUARDED: [(&str, u32); 13] = [
+    ("give, uncontended", 9),
+    ("take, uncontended", 9),
+    (YIELD, 33),
+    (SEMAPHORE, 40),
+    (SHUFFLE, 73),
+    ("handler -> higher thread (semaphore)", 80),
+    ("queue, 4 bytes, low -> high thread", 100),
+    ("queue round trip, threads", 229),
+    ("semaphore full shuffle, time limits", 100),
+    ("mutex unlocked -> higher thread", 67),
+    ("mutex lock and unlock, uncontended", 25),
+    ("tick -> sleeping thread", 90),
+    ("RAM of a thread beside its stack, bytes", 75),
 ];
 
-/// The beginning of the names of [`ROWS`] in this build.
-const BUILD: &str = if cfg!(feature = "unguarded") { "without guards: " } else { "" };
+/// The beginning of the names that this build prints.
+pub const BUILD: &str = if IS_UNGUARDED { "without guards: " } else { "" };
+
+/// The number of rows that this build reports.
+pub const REPORTED: usize = if IS_UNGUARDED { UNGUARDED.len() } else { ROWS.len() };
 
 /// The goals are the Cortex-M4's, and so are the others' figures.
 const HAS_GOALS: bool = cfg!(all(chip = "stm32", fpu));
 
-/// The row of a name, without the build's beginning. `None` for one that this build does not
-/// report.
+/// The row of a name; `None` for one that this build does not report.
 ///
 /// # Panics
-/// If there is none, in a build that reports all.
+/// If there is none.
 pub fn find(name: &str) -> Option<Row> {
-    match ROWS.iter().find(|row| row.name.strip_prefix(BUILD) == Some(name)) {
-        Some(&Row { name, .. }) if !HAS_GOALS => Some(Row { name, goal: None, peers: [None; 3] }),
-        None if BUILD.is_empty() => panic!("the benchmark has no row {name}"),
-        row => row.copied(),
-    }
+    let Some(&row) = ROWS.iter().find(|row| row.name == name) else {
+        panic!("the benchmark has no row {name}")
+    };
+    let goal = match IS_UNGUARDED {
+        true => Some(UNGUARDED.iter().find(|(known, _)| *known == name)?.1),
+        false => row.goal,
+    };
+    Some(if HAS_GOALS { Row { goal, ..row } } else { Row { goal: None, peers: [None; 3], ..row } })
 }

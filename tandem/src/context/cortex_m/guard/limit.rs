@@ -69,24 +69,9 @@ fn handlers_limit() -> u32 {
     }
 }
 
-/// The handler of hard faults: a task or handler passed its limit, or caused another fault that has
-/// no handler of its own, possibly with interrupts masked.
-///
-/// Calls `report` at the top of the main stack and discards its content, since nothing returns to
-/// it.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn HardFault() {
-    core::arch::naked_asm!(
-        super::enter_report!(),
-        report = sym report,
-        UNSTACKED = const super::UNSTACKED,
-    )
-}
-
 /// Panics with the kind of the fault and the name of the task. `from` is EXC_RETURN, which says
 /// whether the fault came from thread mode, and `pc` the address of the instruction, or 0.
-unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
+pub(super) unsafe extern "C" fn report(from: u32, pc: u32) -> ! {
     const CFSR: *const u32 = 0xe000_ed28 as *const u32;
     const STACK_OVERFLOW: u32 = 1 << 20;
     const IN_THREAD_MODE: u32 = 1 << 3;

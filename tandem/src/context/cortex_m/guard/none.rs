@@ -1,6 +1,6 @@
 //! No stack guards, by the feature `unguarded`: for a program whose MPU is another's, and for
-//! comparisons with kernels that have none. An overflow overwrites what lies below the stack, and no
-//! report names it.
+//! comparisons with kernels that have none. An overflow overwrites the memory below the stack, without a
+//! report.
 
 use crate::{arch::mask, records::KERNEL};
 
@@ -21,20 +21,8 @@ pub(super) const fn end(value: u32) -> usize {
 /// Nothing is to be set up.
 pub(super) const fn set_up(_: usize) {}
 
-/// The handler of hard faults. Calls `report` at the top of the main stack and discards its content,
-/// since nothing returns to it.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn HardFault() {
-    core::arch::naked_asm!(
-        super::enter_report!(),
-        report = sym report,
-        UNSTACKED = const super::UNSTACKED,
-    )
-}
-
 /// Panics with the name of the task. `pc` is the address of the instruction, or 0.
-unsafe extern "C" fn report(_: u32, pc: u32) -> ! {
+pub(super) unsafe extern "C" fn report(_: u32, pc: u32) -> ! {
     const CFSR: *const u32 = 0xe000_ed28 as *const u32;
     // SAFETY: every ARMv7-M has this register; reading it has no effect.
     let status = unsafe { CFSR.read_volatile() };
