@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     command::{self, become_command},
     firmware::BUILD_DIR,
-    images::sha256,
+    images::index::sha256,
     packages,
     repository::{self, root, target},
     rust::Toolchain,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     bench, command,
-    images::sha256,
+    images::index::sha256,
     repository::{self, root},
     rust::{Features, Toolchain},
 };

@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{images::sha256, repository::root};
+use crate::{images::index::sha256, repository::root};
 
 /// The sources of images, tools and guests, relative to the repository. The script
 /// `chronoscope` has the same list for the lab.

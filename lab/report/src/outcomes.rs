@@ -3,7 +3,7 @@
 
 use std::slice;
 
-use crate::{answer::reading, comparison::Comparison, comparison::Line};
+use crate::{answer::sentence, comparison::Comparison, comparison::Line};
 use chronoscope_run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Unit, Verdict};
 use chronoscope_units::{OneLine, show};
 
@@ -112,8 +112,8 @@ impl Outcomes {
 
 fn case_outcome(case: &CaseResult) -> Outcome {
     let proven = case.is_proven();
-    let answer = reading::sentence(slice::from_ref(case), &case.experiment);
-    let answer = answer.filter(|_| proven).map(|text| reading::capital(&text));
+    let answer = sentence::sentence(slice::from_ref(case), &case.experiment);
+    let answer = answer.filter(|_| proven).map(|text| sentence::capital(&text));
     let series = case.series.iter().filter(|_| proven).map(figures);
     Outcome {
         experiment: case.experiment.to_string(),

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ffi::OsStr};
 use anyhow::{Result, bail};
 
 use super::in_turn::{in_turn, quoted};
-use super::{compare, trace};
+use super::{compare, earlier, trace};
 use crate::{cli, cli::BaselineCommand};
 use chronoscope_base::console;
 use chronoscope_machine::Machines;
@@ -73,7 +73,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
     let store = arguments.store.place().and_then(|path| Store::open(&path));
     let history = match (&baseline.machine, store) {
         (Some(machine), Ok(store)) if machine.host == run.context.host => {
-            compare::earlier(&store, &[&run])?
+            earlier::scatter(&store, &[&run])?
         }
         _ => History::default(),
     };

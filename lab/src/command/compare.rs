@@ -11,7 +11,9 @@ use anyhow::{Result, bail};
 use chronoscope_suite::experiments;
 
 use super::in_turn::in_turn;
-use super::{grown, run, session::Measured, session::Session, trace, until_sure::UntilSure};
+use super::{
+    earlier, grown, run, session::Measured, session::Session, trace, until_sure::UntilSure,
+};
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals, signals::INTERRUPTED};
@@ -26,7 +28,7 @@ use chronoscope_report::{
     comparison::Pairing, comparison::Side, comparison::StatisticChoice, comparison::conditions,
     format::ComparisonWriter,
 };
-use chronoscope_run::history::{CaseRow, RunRow};
+use chronoscope_run::history::CaseRow;
 use chronoscope_run::{CaseResult, Context, Run, Status};
 use chronoscope_statistics as statistics;
 use chronoscope_store::{Store, reference, reference::Reference};
@@ -38,16 +40,6 @@ const REPEAT: usize = 10;
 
 /// The number of newest runs with the experiment whose figures a page of two runs shows.
 const SHOWN: u32 = 20;
-
-/// The number of newest stored runs that are searched for earlier runs of the same machine.
-const SEARCHED: u32 = 100;
-
-/// The largest number of earlier runs from which the scatter between runs is learned.
-const LEARNED: usize = 12;
-
-/// The most earlier runs that predict the next one: with the run itself nineteen, of which the next
-/// is outside with 10 %.
-const PREDICTING: usize = 18;
 
 /// A comparison with the runs that it needed.
 struct Outcome {
@@ -186,7 +178,7 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
     }
     let in_store = [&a_reference, &b_reference].iter().any(|one| one.is_in_store());
     let history = match in_store && a.context.host == b.context.host {
-        true => earlier(&Store::open(&arguments.keep.store.place()?)?, &[&a, &b])?,
+        true => earlier::scatter(&Store::open(&arguments.keep.store.place()?)?, &[&a, &b])?,
         false => History::default(),
     };
     let options = CompareOptions {
@@ -210,68 +202,6 @@ fn compare_runs(machines: &Machines, arguments: &cli::Compare, b: &OsStr) -> Res
         measured: None,
         reason: String::new(),
     })
-}
-
-/// The scatter between runs, learned from the newest stored runs on the same machine that share a
-/// case with the last of `runs`. The runs of `runs` themselves, and runs that cannot be read, are
-/// left out.
-pub(super) fn earlier(store: &Store, runs: &[&Run]) -> Result<History> {
-    let mut history = History::default();
-    for run in earlier_runs(store, runs, LEARNED, |_| true)? {
-        history.add(&run);
-    }
-    Ok(history)
-}
-
-/// The newest stored runs on the machine of the last of `runs` that share a case with it, at most
-/// `most`. The runs of `runs` themselves, runs that are not wanted, and runs that cannot be read, are
-/// left out.
-fn earlier_runs(
-    store: &Store,
-    runs: &[&Run],
-    most: usize,
-    is_wanted: impl Fn(&RunRow) -> bool,
-) -> Result<Vec<Run>> {
-    let mut earlier = Vec::new();
-    let Some(newest) = runs.last() else { return Ok(earlier) };
-    let is_compared = |context: &Context| {
-        runs.iter()
-            .any(|run| (&run.context.date, run.context.seconds) == (&context.date, context.seconds))
-    };
-    let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
-    let rows = store.runs(None, SEARCHED)?;
-    let same = rows
-        .iter()
-        .filter(|row| row.host == newest.context.host && !row.interrupted && is_wanted(row));
-    for row in same {
-        let Ok(run) = store.run(row.run) else { continue };
-        let shares_case = || run.cases.iter().any(|case| keys.contains(&case.key()));
-        if !is_compared(&run.context)
-            && run.context.processor == newest.context.processor
-            && shares_case()
-        {
-            earlier.push(run);
-        }
-        if earlier.len() == most {
-            break;
-        }
-    }
-    Ok(earlier)
-}
-
-/// Predicts the next run of each case of a stored run, from the runs in the store that started
-/// before it.
-///
-/// # Errors
-/// If the store cannot be read.
-pub(super) fn predict(store: &Store, run: &mut Run) -> Result<()> {
-    if run.cases.iter().all(CaseResult::is_deterministic) {
-        return Ok(());
-    }
-    let is_before = |row: &RunRow| row.started < run.context.date;
-    let earlier = earlier_runs(store, &[run], PREDICTING, is_before)?;
-    run.predict(&earlier);
-    Ok(())
 }
 
 /// A remark on the scatter between runs that is included in the intervals: in how many intervals it

@@ -12,7 +12,7 @@ use crate::cli::List;
 use chronoscope_base::console::print;
 use chronoscope_engine::{case::Case, case::experiment, study, study::Overrides, study::Study};
 use chronoscope_machine::Machines;
-use chronoscope_report::{Screen, answer::reading, text_table::fold};
+use chronoscope_report::{Screen, answer::reading, answer::sentence, text_table::fold};
 use chronoscope_run::Target;
 use chronoscope_store::{RunFilter, Store, default_place};
 use chronoscope_units::rough_time;
@@ -125,7 +125,7 @@ fn facts(spec: &Spec) -> impl Iterator<Item = (&'static str, String)> {
 
 /// The question of an experiment.
 fn asked(reading: &Reading) -> String {
-    reading::capital(reading.question)
+    sentence::capital(reading.question)
 }
 
 /// The figure that answers the question, which titles and rankings compare, and the one beside it.
@@ -215,9 +215,9 @@ tasks or series in their order; D6: a block of work; D7: the control.
 fn markdown() -> String {
     let mut text = INTRODUCTION.to_owned();
     for spec in EXPERIMENTS {
-        text += &format!("\n## {}\n\n{}.\n\n", spec.name, reading::capital(spec.summary));
+        text += &format!("\n## {}\n\n{}.\n\n", spec.name, sentence::capital(spec.summary));
         for (name, fact) in facts(spec) {
-            text += &format!("- **{}**: {fact}\n", reading::capital(name));
+            text += &format!("- **{}**: {fact}\n", sentence::capital(name));
         }
         text += &format!(
             "- **Specification**: [`{0}.rs`](../suite/src/experiments/{0}.rs)\n",

@@ -11,6 +11,7 @@ mod compare;
 mod cyclictest;
 mod demo;
 mod doctor;
+mod earlier;
 mod explain;
 mod grown;
 mod history;

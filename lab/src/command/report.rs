@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{compare, demo, published, team};
+use super::{demo, earlier, published, team};
 use chronoscope_engine::study;
 
 use crate::cli;
@@ -33,7 +33,7 @@ pub fn execute(arguments: &cli::Report) -> Result<u8> {
         let (found, mut run) = reference.load(|| Store::open(&arguments.store.place()?))?;
         study::complete(&mut run);
         if reference.is_in_store() && arguments.output.format().shows_evidence() {
-            compare::predict(&Store::open(&arguments.store.place()?)?, &mut run)?;
+            earlier::predict(&Store::open(&arguments.store.place()?)?, &mut run)?;
         }
         runs.push((found, run));
     }

@@ -5,7 +5,7 @@ use std::{mem, time::Instant};
 
 use anyhow::{Context as _, Result};
 
-use super::{compare, keep};
+use super::{earlier, keep};
 use crate::{cli, progress};
 use chronoscope_base::console;
 use chronoscope_engine::{
@@ -132,7 +132,7 @@ impl Measured {
             (&self.store, self.runs.first_mut(), format.shows_evidence() && stored.is_ok())
         {
             // The measurement is shown, whatever the store does.
-            if let Err(error) = compare::predict(store, run) {
+            if let Err(error) = earlier::predict(store, run) {
                 console::remark(&format!("no earlier runs, so no prediction: {error:#}"));
             }
         }

@@ -75,6 +75,9 @@ bool os_fits(const void *memory, uint32_t given, size_t size);
  * the pool behind it. NULL if there is none, if it does not fit, and in a handler. */
 void *os_block(uint32_t kind, const osTimerAttr_t *attr, size_t size, size_t more);
 
+/* The threads of osThreadNew that have not ended; interrupts are masked. */
+extern tandem_os_thread *os_threads;
+
 /* The running thread, or in a handler the interrupted one. NULL if osThreadNew did not start it. */
 tandem_os_thread *os_current(void);
 

@@ -4,21 +4,10 @@
 /* The least stack above the guard: an interrupt's frame with the FPU, a context, and a call. */
 enum { LEAST_STACK = 192 };
 
-/* The threads that have not ended. */
-static tandem_os_thread *threads;
-
 /* Threads of the pool that have ended, or are about to. */
 static tandem_os_thread *spare;
 
 /* ---- Priorities ---- */
-
-/* The level 0 is osPriorityIdle, then come five for each of six names, and the last is
- * osPriorityISR. */
-unsigned os_level(osPriority_t priority)
-{
-    unsigned name = (unsigned)priority / 8, above = (unsigned)priority % 8;
-    return name == 0 ? 0 : 1 + (name - 1) * 5 + (above < 4 ? above : 4);
-}
 
 static osPriority_t priority_of(unsigned level)
 {
@@ -45,21 +34,6 @@ static void take_out(tandem_os_thread **list, const tandem_os_thread *thread)
         list = &(*list)->next;
     if (*list != NULL)
         *list = thread->next;
-}
-
-tandem_os_thread *os_thread_of(const tandem_task *task)
-{
-    uint32_t interrupts = tandem_enter();
-    tandem_os_thread *thread = threads;
-    while (thread != NULL && &thread->task != task)
-        thread = thread->next;
-    tandem_exit(interrupts);
-    return thread;
-}
-
-tandem_os_thread *os_current(void)
-{
-    return os_thread_of(tandem_current());
 }
 
 /* ---- The begin of a thread ---- */
@@ -151,7 +125,7 @@ osThreadId_t osThreadNew(osThreadFunc_t func, void *argument, const osThreadAttr
     tandem_group_init(&it->flags);
     tandem_stack_paint(it->stack, it->size);
     uint32_t interrupts = tandem_enter();
-    push(&threads, it);
+    push(&os_threads, it);
     tandem_exit(interrupts);
     tandem_spawn(&it->task, it->stack, it->size, os_level(priority),
                  attr->name != NULL ? attr->name : "thread", run, it);
@@ -166,7 +140,7 @@ void osThreadExit(void)
     if (thread != NULL) {
         osKernelUnlock();
         uint32_t interrupts = tandem_enter();
-        take_out(&threads, thread);
+        take_out(&os_threads, thread);
         thread->ended = true;
         if (thread->pooled && thread->join == TANDEM_OS_DETACHED)
             push(&spare, thread);
@@ -312,7 +286,7 @@ static uint32_t enumerate(osThreadId_t *array, uint32_t most)
         return 0;
     uint32_t count = 0;
     uint32_t interrupts = tandem_enter();
-    for (tandem_os_thread *it = threads; it != NULL && count < most; it = it->next) {
+    for (tandem_os_thread *it = os_threads; it != NULL && count < most; it = it->next) {
         if (array != NULL)
             array[count] = it;
         count++;

@@ -4,7 +4,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
-use chronoscope_suite::wire::{Evidence, Record, Sample, Series, Unit};
+use chronoscope_suite::wire::{Record, Series, Unit};
 
 use crate::{
     Request,
@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     Observed, busy,
+    encoder::{Encoder, exception},
     events::{Due, FROM, Figures, SWITCH, TO, Trap},
     image::Place,
     named::Named,
@@ -29,15 +30,6 @@ const MOST_PLACES: usize = 12;
 /// The note in place of the latencies, where cycles are asked for on RISC-V.
 const NO_ENTRY: &str = "waits of interrupts are left out: the model has no cycles between an \
                         interrupt's arrival and its handler on this core";
-
-/// The stream of an observation under construction.
-pub(super) struct Encoder<'c> {
-    pub(super) stream: StreamBuilder,
-    /// Series of a single sample are judged, since there are no longer ones.
-    judges_single: bool,
-    /// The cycles at each event, if the time of a chip is asked for.
-    cycles: Option<&'c Reads>,
-}
 
 /// Encodes the figures, and notes on the image's own output.
 ///
@@ -89,6 +81,7 @@ pub fn encode(
     }
     encoder.stream.end()
 }
+
 fn name(trap: Trap) -> String {
     match trap {
         Trap::SystemCall(number) => format!("system call {number}"),
@@ -116,25 +109,6 @@ fn latency(due: Due, is_arm: bool) -> String {
         Due::MachineTimer => "machine timer, due to handler".to_owned(),
         Due::SysTick => "SysTick, due to handler".to_owned(),
         Due::SupervisorTimer => "supervisor timer, due to handler".to_owned(),
-    }
-}
-
-/// The name of a Cortex-M exception: Arm's, or the number of the chip's interrupt.
-pub(super) fn exception(number: u64) -> String {
-    match number {
-        2 => "NMI".to_owned(),
-        3 => "HardFault".to_owned(),
-        4 => "MemManage".to_owned(),
-        5 => "BusFault".to_owned(),
-        6 => "UsageFault".to_owned(),
-        11 => "SVCall".to_owned(),
-        12 => "DebugMonitor".to_owned(),
-        14 => "PendSV".to_owned(),
-        15 => "SysTick".to_owned(),
-        number => match number.checked_sub(16) {
-            Some(interrupt) => format!("interrupt {interrupt}"),
-            None => format!("exception {number}"),
-        },
     }
 }
 
@@ -196,11 +170,6 @@ impl Encoder<'_> {
         }
     }
 
-    pub(super) fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
-        let (value, low) = (value as f64, low as f64);
-        self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
-    }
-
     /// Adds a series for each of the keys with the most intervals.
     fn most<K: Ord>(
         &mut self,
@@ -239,43 +208,5 @@ impl Encoder<'_> {
             self.series(Series::auxiliary(&name), stays)?;
         }
         self.left_out(&format!("{what}s"), "least used", sorted.len(), MOST_PLACES)
-    }
-
-    /// Says how many of `count` are left out beyond `most`.
-    pub(super) fn left_out(
-        &mut self,
-        what: &str,
-        which: &str,
-        count: usize,
-        most: usize,
-    ) -> Result<()> {
-        match count.saturating_sub(most) {
-            0 => Ok(()),
-            rest => {
-                self.stream.send(&Record::Log(&format!("the {rest} {which} {what} are left out")))
-            }
-        }
-    }
-
-    /// Adds a series. One of a single sample has no median: it is shown, and not judged, unless all
-    /// are so.
-    pub(super) fn intervals(&mut self, name: &str, intervals: &[Interval]) -> Result<()> {
-        let is_judged = self.judges_single || intervals.len() != 1;
-        let series = if is_judged { Series::measured(name) } else { Series::auxiliary(name) };
-        self.series(series, intervals)
-    }
-
-    /// Adds a series with its samples. The first sample's gap is its start: all series of an
-    /// observation are counted from the image's first instruction.
-    pub(super) fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
-        let samples = samples(intervals);
-        let Some(cycles) = self.cycles else { return self.stream.series(series, samples) };
-        let samples: Vec<Sample> = samples.collect();
-        match cycles.series(&mut self.stream, series, &samples)? {
-            Ok(()) => Ok(()),
-            Err(why) => {
-                self.stream.send(&Record::Log(&format!("`{}` is left out: {why}", series.name)))
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod busy;
 mod console;
+mod encoder;
 pub mod events;
 mod figures;
 pub mod image;

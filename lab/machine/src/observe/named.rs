@@ -6,7 +6,7 @@ use anyhow::Result;
 use chronoscope_suite::wire::{Record, Series};
 
 use super::{
-    figures::{Encoder, exception},
+    encoder::{Encoder, exception},
     image::Image,
     view::{Resolved, Share, TaskFigures, Tasks, Waited},
 };

@@ -5,6 +5,7 @@
 use super::{
     Step, TITLE, reading,
     rule::proper,
+    sentence,
     span::count,
     trust::{Trust, Verdict},
 };
@@ -125,7 +126,7 @@ fn title(comparison: &Comparison) -> String {
         [] => None,
         lines => Some(of_many(comparison, lines, &words)),
     };
-    whole.unwrap_or_else(|| reading::capital(&comparison.answer))
+    whole.unwrap_or_else(|| sentence::capital(&comparison.answer))
 }
 
 /// Returns whether the worst answers the question of a line's experiment.

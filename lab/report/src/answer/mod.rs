@@ -20,6 +20,7 @@ pub mod ranking;
 pub mod reading;
 pub mod rounds;
 pub mod rule;
+pub mod sentence;
 pub mod span;
 pub mod spread;
 pub mod terminal;
@@ -361,7 +362,7 @@ fn of_leaders(ranking: &Ranking) -> Option<String> {
     }
     let cheapest =
         ranking.cheapest().map(|(kernel, cost)| format!("; {cost} is {}'s", rule::proper(kernel)));
-    let title = format!("{}: {}", reading::capital(ranking.winner()), kinds.join(", "));
+    let title = format!("{}: {}", sentence::capital(ranking.winner()), kinds.join(", "));
     Some(title + &cheapest.unwrap_or_default())
 }
 
@@ -413,16 +414,16 @@ fn of_experiments(run: &Run) -> String {
         _ => String::new(),
     };
     let mut left_out = 0;
-    let experiments = reading::experiments(run);
+    let experiments = sentence::experiments(run);
     for name in experiments {
         let own = watched::sentence(run, name).or_else(|| headline::sentence(run, name));
-        let Some(whole) = own.or_else(|| reading::sentence(&run.cases, name)) else { continue };
+        let Some(whole) = own.or_else(|| sentence::sentence(&run.cases, name)) else { continue };
         if title.is_empty() {
             title = whole;
             continue;
         }
         let room = TITLE.saturating_sub(title.chars().count() + 2);
-        let mut either = [Some(whole), reading::short(&run.cases, name)].into_iter().flatten();
+        let mut either = [Some(whole), sentence::short(&run.cases, name)].into_iter().flatten();
         match either.find(|sentence| sentence.chars().count() <= room) {
             Some(sentence) => title = format!("{title}; {sentence}"),
             None => left_out += 1,
@@ -432,7 +433,7 @@ fn of_experiments(run: &Run) -> String {
         return "The cases have evidence, and no figure to read".to_owned();
     }
     let more = if left_out > 0 { format!("; {left_out} more below") } else { String::new() };
-    reading::capital(&(title + &more))
+    sentence::capital(&(title + &more))
 }
 
 /// The notes that all cases have, as of what an account may not do; the reasons of verdicts that are

@@ -24,7 +24,7 @@
 //! stores of tasks are allowed everywhere but in the guards, by entry 2. It assumes that the
 //! application leaves entries 0 to 2 and MPRV to the kernel.
 
-use super::trap::{Exception, TRAP};
+use super::exception::{Exception, TRAP};
 use crate::{
     info::current,
     records::{GuardValue, KERNEL},

@@ -10,8 +10,8 @@
 //! This module only reads.
 
 use super::{
+    exception::{Exception, TRAP},
     switch::{FRAME, WITH_WAITER},
-    trap::{Exception, TRAP},
 };
 use crate::arch::privilege::WORD;
 use crate::{

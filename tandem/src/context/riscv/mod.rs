@@ -48,6 +48,7 @@
 //! - A task suspended by a call is resumed with interrupts masked and unmasks them itself; a
 //!   pre-empted task is resumed by `mret`. An NMI is not masked, so its handler must not return.
 
+mod exception;
 #[cfg_attr(target_arch = "riscv64", path = "limit.rs")]
 mod guard;
 pub(crate) mod switch;
@@ -65,7 +66,7 @@ use core::arch::asm;
 
 /// The bytes that an interrupt and a pre-emption push onto a task's stack, besides those for which
 /// there is room below its end.
-pub(crate) const INTERRUPTED: usize = trap::TRAP + switch::FRAME;
+pub(crate) const INTERRUPTED: usize = exception::TRAP + switch::FRAME;
 
 impl Saved {
     #[inline(always)]

@@ -15,13 +15,14 @@
 //! - `wanted` is the most urgent task or `None`, in which case the epilogue searches.
 
 use super::{
+    exception::TRAP,
     guard::{self, limit, load_guard, move_guard, restrict},
     switch::{
         FRAME, WITH_WAITER, call_on_run, load_stack_and_count, load_upper, resume, store_upper,
     },
 };
 use crate::arch::privilege::{
-    AFTER_TRAP, CAUSE, EPC, SCRATCH, STATUS, VALUE, VECTORS, WORD, load, store, trap_return,
+    AFTER_TRAP, EPC, SCRATCH, STATUS, VECTORS, WORD, load, store, trap_return,
 };
 use crate::{
     polls::on_run,
@@ -163,9 +164,6 @@ macro_rules! load_handlers_stack {
     };
 }
 
-/// The bytes of the frame that a trap pushes.
-pub(super) const TRAP: usize = 16 * WORD;
-
 // Ibex and CV32E40P need an alignment of 256 bytes. Jumps reach 1 MiB, so larger code does not
 // link.
 global_asm!(
@@ -296,38 +294,6 @@ global_asm!(
     TRAP = const TRAP,
     W = const WORD,
 );
-
-/// The cause, the address and the value of an exception.
-pub(super) struct Exception {
-    pub(super) cause: usize,
-    pub(super) at: usize,
-    pub(super) value: usize,
-}
-
-impl Exception {
-    /// The exception that led here.
-    ///
-    /// # Panics
-    /// If it was an interrupt, one that cannot have a handler.
-    pub(super) fn of_trap() -> Self {
-        let (cause, at, value): (usize, usize, usize);
-        // SAFETY: reading these registers has no effect.
-        unsafe {
-            asm!(
-                "csrr {}, {CAUSE}", "csrr {}, {EPC}", "csrr {}, {VALUE}", out(reg) cause,
-                out(reg) at, out(reg) value, CAUSE = const CAUSE, EPC = const EPC,
-                VALUE = const VALUE, options(nomem, nostack)
-            );
-        }
-        if cause.cast_signed() < 0 {
-            // SAFETY: a trap masks interrupts.
-            let m = unsafe { Masked::assume() };
-            let (number, task) = (cause << 1 >> 1, KERNEL.current_or_idle(m));
-            panic!("interrupt {number} has no handler: it interrupted task {}", task.name(m))
-        }
-        Self { cause, at, value }
-    }
-}
 
 /// The handler of every line that has none, named so by `tandem.x`. Panics.
 #[unsafe(no_mangle)]

@@ -1,0 +1,82 @@
+//! The stored runs before a run: the scatter between runs and the prediction of the next one are
+//! learned from them.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+
+use chronoscope_report::comparison::History;
+use chronoscope_run::{CaseResult, Context, Run, history::RunRow};
+use chronoscope_store::Store;
+
+/// The number of newest stored runs that are searched for earlier runs of the same machine.
+const SEARCHED: u32 = 100;
+
+/// The largest number of earlier runs from which the scatter between runs is learned.
+const LEARNED: usize = 12;
+
+/// The most earlier runs that predict the next one: with the run itself nineteen, of which the next
+/// is outside with 10 %.
+const PREDICTING: usize = 18;
+
+/// The scatter between runs, learned from the newest stored runs on the same machine that share a
+/// case with the last of `runs`. The runs of `runs` themselves, and runs that cannot be read, are
+/// left out.
+pub(super) fn scatter(store: &Store, runs: &[&Run]) -> Result<History> {
+    let mut history = History::default();
+    for run in earlier_runs(store, runs, LEARNED, |_| true)? {
+        history.add(&run);
+    }
+    Ok(history)
+}
+
+/// The newest stored runs on the machine of the last of `runs` that share a case with it, at most
+/// `most`. The runs of `runs` themselves, runs that are not wanted, and runs that cannot be read, are
+/// left out.
+fn earlier_runs(
+    store: &Store,
+    runs: &[&Run],
+    most: usize,
+    is_wanted: impl Fn(&RunRow) -> bool,
+) -> Result<Vec<Run>> {
+    let mut earlier = Vec::new();
+    let Some(newest) = runs.last() else { return Ok(earlier) };
+    let is_compared = |context: &Context| {
+        runs.iter()
+            .any(|run| (&run.context.date, run.context.seconds) == (&context.date, context.seconds))
+    };
+    let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
+    let rows = store.runs(None, SEARCHED)?;
+    let same = rows
+        .iter()
+        .filter(|row| row.host == newest.context.host && !row.interrupted && is_wanted(row));
+    for row in same {
+        let Ok(run) = store.run(row.run) else { continue };
+        let shares_case = || run.cases.iter().any(|case| keys.contains(&case.key()));
+        if !is_compared(&run.context)
+            && run.context.processor == newest.context.processor
+            && shares_case()
+        {
+            earlier.push(run);
+        }
+        if earlier.len() == most {
+            break;
+        }
+    }
+    Ok(earlier)
+}
+
+/// Predicts the next run of each case of a stored run, from the runs in the store that started
+/// before it.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(super) fn predict(store: &Store, run: &mut Run) -> Result<()> {
+    if run.cases.iter().all(CaseResult::is_deterministic) {
+        return Ok(());
+    }
+    let is_before = |row: &RunRow| row.started < run.context.date;
+    let earlier = earlier_runs(store, &[run], PREDICTING, is_before)?;
+    run.predict(&earlier);
+    Ok(())
+}
