@@ -23,8 +23,19 @@ use chronoscope_units::file::within;
 /// Checks before a long run that [`write`] will be able to write `path`.
 ///
 /// # Errors
-/// When `path` is a folder or has no file name, or its folder is missing or not writable.
+/// When `path` is a folder or has no file name, or its folder is missing or takes no new file.
 pub fn check(path: &Path) -> io::Result<()> {
+    check_name(path)?;
+    if is_special(path) {
+        return Ok(());
+    }
+    // Some file systems, as /sys, refuse it to a user whom the modes allow it.
+    let created = TemporaryFile::create(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+    created.map(drop).map_err(within(format!("cannot write {}", path.display())))
+}
+
+/// Checks what is known without writing anything.
+fn check_name(path: &Path) -> io::Result<()> {
     let shown = path.display();
     let refused = |text: String| Err(io::Error::new(ErrorKind::InvalidFilename, text));
     if path.is_dir() {
@@ -59,7 +70,7 @@ pub fn write_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    check(path)?;
+    check_name(path)?;
     let written = if is_special(path) {
         open_special(path).and_then(|file| buffered(file, content)).map(drop)
     } else {

@@ -14,6 +14,7 @@ mod timeline;
 #[path = "../common/victim.rs"]
 mod victim;
 
+mod bad_server;
 mod baseline;
 mod capture;
 mod capture_bad;

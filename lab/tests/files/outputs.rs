@@ -213,6 +213,8 @@ fn without_a_place_to_write_to_nothing_is_run() {
     let long = |file: &str| chronoscope(&["run", "switch", "-D", "1h", "-o", file]);
     long(&scratch.path("no/such/file")).complains("there is no folder");
     long(&scratch.path("")).complains("it is a folder");
+    // A folder that root may write by its mode, and where no file can be made.
+    long("/sys/x.json").complains("cannot write /sys/x.json");
     assert!(scratch.names().is_empty());
 }
 

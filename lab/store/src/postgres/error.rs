@@ -1,8 +1,10 @@
 //! The reasons of a store's errors in PostgreSQL's words. The module knows nothing of the tables.
 
+use std::{error::Error as _, io};
+
 use postgres::error::SqlState;
 
-use super::{super::session::StoreError, cause};
+use super::{super::session::StoreError, cause, stream::Refused};
 use chronoscope_units::printable;
 
 /// The error of a server that has no free connection now, or that starts: to be tried again.
@@ -49,9 +51,24 @@ pub fn explain(name: &str, error: &postgres::Error) -> StoreError {
             format!("ended the connection ({said}): start the server, and try again")
         }
         Some(_) => format!("cannot be used ({said}): name another with --store"),
+        None if let Some(refused) = refused(error) => match refused {
+            Refused::Clear => format!(
+                "is not used ({refused}): let the server ask by scram-sha-256, or write ?sslmode=require, or \
+                 disable where that may be"
+            ),
+            Refused::TooLong | Refused::Unknown => format!(
+                "is not used ({refused}): look at the server, or name another store with --store"
+            ),
+        },
         None => format!(
             "cannot be reached ({said}): start the server, or name another store with --store"
         ),
     };
     StoreError { place: name.to_owned(), reason }
+}
+
+/// Returns the bound that a server has broken.
+fn refused(error: &postgres::Error) -> Option<Refused> {
+    let error = error.source()?.downcast_ref::<io::Error>()?;
+    error.get_ref()?.downcast_ref().copied()
 }

@@ -6,6 +6,7 @@
 
 mod bounded;
 mod error;
+mod stream;
 mod tls;
 
 pub use self::bounded::Bounded;
@@ -13,6 +14,7 @@ pub use self::bounded::Bounded;
 use std::{
     env,
     error::Error as _,
+    net::IpAddr,
     sync::atomic::Ordering,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -21,7 +23,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use bytes::BytesMut;
 use postgres::{
     Client, Config,
-    config::{Host, SslMode},
+    config::{Host, SslMode, SslNegotiation},
     types::{IsNull, ToSql, Type, to_sql_checked},
 };
 
@@ -162,19 +164,35 @@ fn configured(url: &str) -> Result<(Config, tls::Make)> {
     config.application_name("chronoscope");
     config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE);
     config.keepalives_idle(SILENCE);
-    let is_near = config.get_hosts().iter().all(|host| match host {
-        Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
-        Host::Unix(_) => true,
-    });
-    let mode = match mode.as_deref() {
-        None if is_near && trusted.is_none() => SslMode::Disable,
-        None | Some("require" | "verify-ca" | "verify-full") => SslMode::Require,
-        Some("disable") => SslMode::Disable,
+    let is_near = is_near(&config);
+    let tls = match mode.as_deref() {
+        None if is_near && trusted.is_none() => tls::Make::Plain { may_be_clear: false },
+        None | Some("require" | "verify-ca" | "verify-full") => tls::Make::encrypted(trusted)?,
+        Some("disable") => tls::Make::Plain { may_be_clear: true },
         Some(mode) => bail!("`sslmode={mode}`: write require or disable"),
     };
-    config.ssl_mode(mode);
-    let tls = if mode == SslMode::Disable { tls::Make::none() } else { tls::Make::new(trusted)? };
+    config.ssl_mode(SslMode::Require);
+    if let tls::Make::Plain { .. } = tls {
+        let hosts = config.get_hosts();
+        if !hosts.is_empty() && hosts.iter().all(|host| matches!(host, Host::Tcp(_))) {
+            // No word of TLS is sent: the connector makes the connection, which follows its frames.
+            config.ssl_negotiation(SslNegotiation::Direct);
+        } else {
+            // The library asks no connector for a socket in a folder, nor for an address without a name.
+            config.ssl_mode(SslMode::Disable);
+        }
+    }
     Ok((config, tls))
+}
+
+/// Returns `true` if all servers are on this machine.
+fn is_near(config: &Config) -> bool {
+    let is_near = |host: &Host| match host {
+        Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
+        Host::Unix(_) => true,
+    };
+    // The address of `?hostaddr=` is the one that is connected to.
+    config.get_hosts().iter().all(is_near) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 /// Splits a URL into the URL without the parameters of TLS, the file of trusted certificates, and
@@ -353,7 +371,7 @@ fn differing(seconds: f64) -> Option<String> {
     })
 }
 
-/// Returns the reason of an error in the client's words.
+/// Returns the reason of an error in the client's words, or in the stream's.
 fn cause(error: &postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -371,13 +389,31 @@ mod tests {
 
     #[test]
     fn remote_servers_need_tls() {
-        let mode = |url: &str| configured(url).map(|(config, _)| config.get_ssl_mode());
-        assert_eq!(mode("postgres://u@localhost/d").unwrap(), SslMode::Disable);
-        assert_eq!(mode("postgres://u@%2Ftmp%2Fx/d").unwrap(), SslMode::Disable);
-        assert_eq!(mode("postgres://u@h/d?sslmode=disable").unwrap(), SslMode::Disable);
+        // Whether a connection is plain, and then whether the password may be sent in clear.
+        let plain = |url: &str| {
+            configured(url).map(|(config, tls)| match tls {
+                tls::Make::Encrypted(_) => {
+                    assert_eq!(config.get_ssl_mode(), SslMode::Require, "{url}");
+                    assert_eq!(config.get_ssl_negotiation(), SslNegotiation::Postgres, "{url}");
+                    None
+                }
+                tls::Make::Plain { may_be_clear } => Some(may_be_clear),
+            })
+        };
+        for near in ["postgres://u@localhost/d", "postgres://u@localhost/d?hostaddr=127.0.0.1"] {
+            assert_eq!(plain(near).unwrap(), Some(false), "{near}");
+        }
+        assert_eq!(plain("postgres://u@%2Ftmp%2Fx/d").unwrap(), Some(false));
+        assert_eq!(plain("postgres://u@h/d?sslmode=disable").unwrap(), Some(true));
         // A server that is not this machine is asked for TLS, whatever the URL leaves out.
-        for far in ["postgres://u@h/d", "postgres://u@localhost,h/d", "postgres://u@10.0.0.1/d"] {
-            assert_eq!(mode(far).unwrap(), SslMode::Require, "{far}");
+        for far in [
+            "postgres://u@h/d",
+            "postgres://u@localhost,h/d",
+            "postgres://u@10.0.0.1/d",
+            "postgres://u@localhost/d?hostaddr=10.0.0.1",
+            "postgres://u@/d?hostaddr=10.0.0.1",
+        ] {
+            assert_eq!(plain(far).unwrap(), None, "{far}");
         }
         for wrong in [
             ("postgres://u:pw@h/d?sslmode=prefer", "write require or disable"),
@@ -385,7 +421,7 @@ mod tests {
             ("postgres://u:pw@h/d?color=red", "write postgres://USER@HOST/DATABASE"),
             ("postgres://u:pw@h/d?sslrootcert=/no/file", "/no/file"),
         ] {
-            let error = format!("{:#}", mode(wrong.0).unwrap_err());
+            let error = format!("{:#}", plain(wrong.0).unwrap_err());
             assert!(error.contains(wrong.1) && !error.contains("pw"), "{error}");
         }
         assert_eq!(

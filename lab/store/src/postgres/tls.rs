@@ -1,21 +1,15 @@
-//! Encrypted connections, by rustls. A server's certificate and name are always checked.
+//! Encrypted connections, by rustls, and connections without TLS, in the same form: the client library
+//! lets only these follow the bytes. A server's certificate and name are always checked.
 
-use std::{
-    env, io,
-    path::PathBuf,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{env, io, path::PathBuf, pin::Pin, sync::Arc};
 
 use anyhow::{Context as _, Result, bail};
 use postgres::{
     Socket,
-    tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream},
+    tls::{MakeTlsConnect, TlsConnect},
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::{
-    TlsConnector, client,
+    TlsConnector,
     rustls::{
         ClientConfig, RootCertStore,
         crypto::ring,
@@ -23,29 +17,29 @@ use tokio_rustls::{
     },
 };
 
+use super::stream::{Frames, Stream};
+
 /// The system's file of trusted certificates: Debian's, Fedora's, Alpine's.
 const SYSTEM: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/// Makes encrypted connections to any server.
+/// Makes connections to any server.
 #[derive(Clone)]
-pub struct Make {
-    /// `None` if no connection is to be encrypted.
-    config: Option<Arc<ClientConfig>>,
+pub enum Make {
+    Encrypted(Arc<ClientConfig>),
+    Plain {
+        /// `true` if the server may have the password in clear.
+        may_be_clear: bool,
+    },
 }
 
 impl Make {
-    /// Encrypts nothing.
-    pub fn none() -> Self {
-        Self { config: None }
-    }
-
-    /// Trusts the certificates of a file in PEM; without a file, the certificates of
+    /// Encrypts, and trusts the certificates of a file in PEM; without a file, the certificates of
     /// `SSL_CERT_FILE` or of the system.
     ///
     /// # Errors
     /// If the file cannot be read or holds no certificate.
-    pub fn new(trusted: Option<String>) -> Result<Self> {
+    pub fn encrypted(trusted: Option<String>) -> Result<Self> {
         let file =
             trusted.map(PathBuf::from).or_else(|| env::var_os("SSL_CERT_FILE").map(PathBuf::from));
         let system = || SYSTEM.iter().map(PathBuf::from).find(|path| path.is_file());
@@ -69,7 +63,7 @@ impl Make {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self { config: Some(Arc::new(config)) })
+        Ok(Self::Encrypted(Arc::new(config)))
     }
 }
 
@@ -79,15 +73,14 @@ impl MakeTlsConnect<Socket> for Make {
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, domain: &str) -> io::Result<Connect> {
-        let server = ServerName::try_from(domain.to_owned()).map_err(io::Error::other);
-        Ok(Connect { config: self.config.clone(), server })
+        Ok(Connect { make: self.clone(), domain: domain.to_owned() })
     }
 }
 
-/// Makes one encrypted connection.
+/// Makes one connection.
 pub struct Connect {
-    config: Option<Arc<ClientConfig>>,
-    server: io::Result<ServerName<'static>>,
+    make: Make,
+    domain: String,
 }
 
 impl TlsConnect<Socket> for Connect {
@@ -97,46 +90,14 @@ impl TlsConnect<Socket> for Connect {
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
-            let none = || io::Error::other("this connection is not to be encrypted");
-            let connector = TlsConnector::from(self.config.ok_or_else(none)?);
-            connector.connect(self.server?, socket).await.map(Stream)
+            match self.make {
+                Make::Plain { may_be_clear } => Ok(Stream::new(socket, Frames::new(may_be_clear))),
+                Make::Encrypted(config) => {
+                    let server = ServerName::try_from(self.domain).map_err(io::Error::other)?;
+                    let stream = TlsConnector::from(config).connect(server, socket).await?;
+                    Ok(Stream::new(stream, Frames::new(true)))
+                }
+            }
         })
-    }
-}
-
-/// An encrypted connection.
-pub struct Stream(client::TlsStream<Socket>);
-
-impl TlsStream for Stream {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
     }
 }
