@@ -17,7 +17,7 @@ use std::{
 use anyhow::Result;
 use chronoscope_engine::{
     case::Case, case::Plan, case::expand, case::experiment, import as tools,
-    observation::Observation, stream::Decoder, study, study::Overrides,
+    observation::Observation, peer::TOOLS, schedule, stream::Decoder, study, study::Overrides,
 };
 use chronoscope_machine::{Machines, profile::Retirement};
 use chronoscope_report::{
@@ -26,6 +26,7 @@ use chronoscope_report::{
     vcd,
 };
 use chronoscope_run::{CaseResult, Context, Run, sample};
+use chronoscope_statistics::schedule::{Costs, analysis::all_meet, analysis::responses};
 use chronoscope_store::{Place, Store, reference};
 use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 
@@ -33,7 +34,7 @@ use chronoscope_suite::wire::{self, MAX_FRAME, Record};
 pub type Reader = fn(&[u8]);
 
 /// The readers by the names of their fuzz targets and of their folders in `fuzz/corpus`.
-pub const READERS: [(&str, Reader); 17] = [
+pub const READERS: [(&str, Reader); 20] = [
     ("stream", stream),
     ("records", records),
     ("study", study),
@@ -51,6 +52,9 @@ pub const READERS: [(&str, Reader); 17] = [
     ("events", observe::events),
     ("import", import),
     ("marks", observe::marks),
+    ("view", observe::view),
+    ("tasks", tasks),
+    ("peer", peer),
 ];
 
 /// Calls the reader of that name.
@@ -210,6 +214,28 @@ pub fn import(bytes: &[u8]) {
     let Some(recording) = one_line(recording) else { return };
     let origin = tools::Origin { path, changed: None, uuid: String::new() };
     show(&recording.into_run(Context::default(), origin));
+}
+
+/// A set of tasks, up to its bounds and the request for a target.
+pub fn tasks(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let Some(set) = one_line(schedule::TaskSet::parse(text)) else { return };
+    for rate in [1.0, 0.25] {
+        let scale = schedule::Scale { hertz: set.clock.unwrap_or(16_000_000), rate };
+        assert!(!set.request(&scale, 1.0).contains(char::is_whitespace));
+        let Some(tasks) = one_line(set.tasks(&scale)) else { continue };
+        let costs = Costs::default();
+        let bounds = responses(&tasks, &costs);
+        assert_eq!(all_meet(&tasks, &costs), bounds.iter().all(|bound| bound.meets()));
+    }
+}
+
+/// The output of a peer tool, in the format of each.
+pub fn peer(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for tool in TOOLS {
+        ok_with_message(tool.format.read(&text));
+    }
 }
 
 /// Draws the timeline of all cases in both formats.

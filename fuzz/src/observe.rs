@@ -8,9 +8,10 @@ use chronoscope_machine::{
     observe::events::Interval,
     observe::events::Sign,
     observe::image::Image,
+    observe::view::View,
 };
 
-use super::ok_with_message;
+use super::{ok_with_message, one_line};
 
 /// The name of a place, a line feed, and the image that is to have it, and perhaps marks.
 pub fn image(bytes: &[u8]) {
@@ -26,6 +27,12 @@ pub fn image(bytes: &[u8]) {
         let is_short = |name: &str| name.len() <= 60 && !name.contains(char::is_whitespace);
         assert!(ok_with_message(place).is_none_or(|place| is_short(&place.name)));
     }
+}
+
+/// The text of a view.
+pub fn view(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    one_line(View::parse(text));
 }
 
 /// A board's stream of marks; and its frames without checksums, which mutations would break, in 17 bytes

@@ -1,7 +1,9 @@
 //! Arbitrary and mutated input never causes a panic or unbounded memory, and accepted input
 //! survives being stored.
 
-use crate::common::effort;
+use std::{fs, path::Path};
+
+use crate::{common::effort, readers};
 use chronoscope_engine::{
     case::Case, case::Plan, case::expand, case::experiment, observation::Observation,
     stream::Decoder, study, study::Overrides,
@@ -314,4 +316,55 @@ fn the_originals_are_good() {
             .len(),
         2
     );
+}
+
+/// Words that change what a reader sees: the bounds of numbers, and the marks of TOML, JSON and tables.
+const WORDS: [&str; 18] = [
+    "0",
+    "-1",
+    "1e999",
+    "18446744073709551616",
+    "0.0000001",
+    "NaN",
+    "\"",
+    "'",
+    "\n",
+    " ",
+    "=",
+    "[[task]]",
+    "[",
+    "}",
+    ":",
+    "us",
+    "\u{1b}[2J",
+    "\u{fffd}",
+];
+
+/// Files of a corpus with some places changed keep every promise of their reader.
+fn read_changed(reader: &str, file: Index, changes: &[(Index, usize, usize)]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(reader);
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    let mut bytes = fs::read(file.get(&paths)).unwrap();
+    bytes.truncate(8192);
+    for (at, removed, word) in changes {
+        let at = at.index(bytes.len() + 1);
+        let end = bytes.len().min(at + removed);
+        bytes.splice(at..end, WORDS[word % WORDS.len()].bytes());
+    }
+    readers::read(reader, &bytes);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: effort(256), ..ProptestConfig::default() })]
+
+    #[test]
+    fn changed_files_of_the_corpora_are_read(
+        reader in prop::sample::select(vec!["tasks", "view", "peer", "import", "ftrace"]),
+        file: Index,
+        changes in vec((any::<Index>(), 0_usize..12, any::<usize>()), 1..6),
+    ) {
+        read_changed(reader, file, &changes);
+    }
 }

@@ -131,7 +131,11 @@ impl TaskSet {
         Self::parse(&text).map_err(|error| anyhow::anyhow!("task set {shown}: {error:#}"))
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// A task is impossible; the message names it.
+    pub fn parse(text: &str) -> Result<Self> {
         let file: File = from_toml(text)?;
         let clock = file.clock.as_deref().map(parse_hertz).transpose().context("`clock`")?;
         ensure!(!file.task.is_empty(), "it has no task: add a table [[task]]");

@@ -12,6 +12,7 @@ mod tls;
 pub use self::bounded::Bounded;
 
 use std::{
+    collections::HashMap,
     env,
     error::Error as _,
     net::IpAddr,
@@ -22,7 +23,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use bytes::BytesMut;
 use postgres::{
-    Client, Config,
+    Client, Config, Statement,
     config::{Host, SslMode, SslNegotiation},
     types::{IsNull, ToSql, Type, to_sql_checked},
 };
@@ -46,6 +47,9 @@ const SILENCE: Duration = Duration::from_secs(10);
 const SETTINGS: &str = "SET search_path = chronoscope, pg_catalog; SET lock_timeout = '10s';
     SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'";
 
+/// The most statements that the server keeps prepared: inserts of few and of many rows differ.
+const PREPARED: usize = 64;
+
 /// The number of the lock under which the tables are made: `chro`.
 const LOCK: i64 = 0x6368_726f;
 
@@ -64,6 +68,8 @@ pub struct Postgres {
     tls: tls::Make,
     /// The store's URL without a password, for messages.
     name: String,
+    /// Statements that the server has prepared on this connection, by their text.
+    prepared: HashMap<String, Statement>,
     /// `true` while a transaction is open, which a new connection would not have.
     is_writing: bool,
 }
@@ -80,7 +86,8 @@ impl Postgres {
             reason: format!("cannot be opened: {error:#}"),
         })?;
         let client = connect(&config, &tls, name)?;
-        let mut session = Self { client, config, tls, name: name.to_owned(), is_writing: false };
+        let (name, prepared) = (name.to_owned(), HashMap::new());
+        let mut session = Self { client, config, tls, name, prepared, is_writing: false };
         session.prepare(create)?;
         Ok(session)
     }
@@ -138,9 +145,24 @@ impl Postgres {
     }
 
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        let rows = self.client.query(&numbered(sql), &references(values));
+        let statement = self.statement(sql)?;
+        let rows = self.client.query(&statement, &references(values));
         let rows = rows.and_then(|rows| rows.iter().map(read).collect());
         rows.map_err(|error| explain(&self.name, &error))
+    }
+
+    /// Prepares a statement once on a connection: an import would otherwise ask the server twice for each.
+    fn statement(&mut self, sql: &str) -> Result<Statement, StoreError> {
+        if let Some(statement) = self.prepared.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(&numbered(sql));
+        let statement = statement.map_err(|error| explain(&self.name, &error))?;
+        if self.prepared.len() >= PREPARED {
+            self.prepared.clear();
+        }
+        self.prepared.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
     }
 
     fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
@@ -290,7 +312,8 @@ impl Session for Postgres {
     }
 
     fn change(&mut self, sql: &str, values: &[Value]) -> Result<usize, StoreError> {
-        let changed = self.client.execute(&numbered(sql), &references(values));
+        let statement = self.statement(sql)?;
+        let changed = self.client.execute(&statement, &references(values));
         let changed = changed.map_err(|error| explain(&self.name, &error))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
@@ -344,6 +367,7 @@ impl Session for Postgres {
         if !self.client.is_closed() {
             return Ok(false);
         }
+        self.prepared.clear();
         self.client = connect(&self.config, &self.tls, &self.name)
             .map_err(|error| store_error(&self.name, error))?;
         self.is_writing = false;

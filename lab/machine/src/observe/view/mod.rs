@@ -205,8 +205,16 @@ impl View {
             Some((_, text)) => ((*text).to_owned(), format!("the view {name}")),
             None => (file(name)?, format!("the view {}", printable(name))),
         };
-        let view: Self = from_toml(&text).map_err(|error| anyhow::anyhow!("{shown}: {error}"))?;
-        view.check().context(shown)?;
+        Self::parse(&text).map_err(|error| anyhow::anyhow!("{shown}: {error:#}"))
+    }
+
+    /// Reads the text of a view.
+    ///
+    /// # Errors
+    /// The text is no view; the message is one line.
+    pub fn parse(text: &str) -> Result<Self> {
+        let view: Self = from_toml(text)?;
+        view.check()?;
         Ok(view)
     }
 
