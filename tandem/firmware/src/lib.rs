@@ -2,6 +2,7 @@
 #![no_std]
 
 pub mod board;
+pub mod samples;
 
 // For its implementation of critical sections.
 #[cfg(target_arch = "arm")]

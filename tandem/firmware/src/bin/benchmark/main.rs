@@ -20,6 +20,7 @@ use tandem::{Ceiling, Coroutine, Me, Mutex, Priority, Thread, delay_until, time,
 use tandem_firmware::{
     board::{self, nanoseconds},
     println,
+    samples::Runs,
 };
 
 /// Prints the row with this name, of which the samples are there, beside its goal, a verdict, and
@@ -41,7 +42,7 @@ fn report(name: &str) {
         row.verdict(median),
         Peers(row.peers)
     );
-    println!("samples {}", measure::Runs(n));
+    println!("samples {}", Runs(&measure::SAMPLES[..n]));
 }
 
 /// Prints a row that is a size.

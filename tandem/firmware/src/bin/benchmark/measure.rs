@@ -4,7 +4,6 @@
 //! [`ROUNDS`] times.
 
 use core::{
-    fmt,
     future::poll_fn,
     pin::{Pin, pin},
     sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
@@ -68,25 +67,6 @@ pub fn take_median() -> u32 {
     let n = TAKEN.load(Relaxed);
     TAKEN.store(0, Relaxed);
     median(n)
-}
-
-/// The first samples, this many, in their order: a value, and `*TIMES` behind it where it came
-/// several times in a row.
-pub struct Runs(pub usize);
-
-impl fmt::Display for Runs {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let samples = &SAMPLES[..self.0];
-        let runs = samples.chunk_by(|one, next| one.load(Relaxed) == next.load(Relaxed));
-        for (i, run) in runs.enumerate() {
-            let gap = if i == 0 { "" } else { " " };
-            match run.len() {
-                1 => write!(f, "{gap}{}", run[0].load(Relaxed))?,
-                times => write!(f, "{gap}{}*{times}", run[0].load(Relaxed))?,
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The median of the first `n` samples.
