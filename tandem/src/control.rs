@@ -6,7 +6,7 @@
 //! read one by one, whatever they hold.
 
 use crate::{
-    arch::{Mask, masked},
+    arch::{self, Mask, masked},
     group::late,
     info::current,
     kernel::{self, AT_END},
@@ -17,6 +17,7 @@ use crate::{
     shared::Masked,
     thread::Thread,
     time::TimedOut,
+    trace::{self, Event},
 };
 use core::pin::pin;
 
@@ -30,14 +31,21 @@ fn has_ended(m: Masked, task: &Task) -> u32 {
 /// Serves the tasks that wait for the end of `ended`, which runs. A step for each task that waits
 /// for any end, with interrupts restored to `mask` behind each.
 ///
-/// The ending task has the highest priority from here to its burial: no task runs before its storage
+/// The ending task has the highest priority from the first step to its burial: no task runs before its storage
 /// can be used again, and no other end walks the list meanwhile.
 fn report_end(m: Masked, mask: Mask, ended: Task) -> Masked {
     if JOINING.is_empty(m) {
         return m;
     }
-    ended.floor.set(m, Rank::for_level(Priority::HIGHEST.level()));
-    settle(m, ended);
+    let highest = Priority::HIGHEST.level();
+    ended.floor.set(m, Rank::for_level(highest));
+    // Less than `settle` does, since the task runs and holds no lock.
+    debug_assert!(ended.held.get(m).is_none());
+    if ended.level.get(m) != highest {
+        KERNEL.ready.relevel(m, ended, highest, true);
+        trace::emit(Event::Priority, ended);
+    }
+    let (mask, m) = arch::open_window(mask);
     let m = JOINING.visit_in_windows(m, mask, has_ended);
     ended.floor.set(m, Rank::NONE);
     m

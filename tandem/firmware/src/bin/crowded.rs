@@ -5,8 +5,9 @@
 //! such interrupt. Then, in each round, an interrupt comes one instruction later, from behind the
 //! alarm's handler on, through the first filings.
 //!
-//! **An end.** A thread ends, for whose end 119 coroutines wait. In each round an interrupt comes one
-//! instruction later, through the end and the first of these.
+//! **An end.** A thread ends, for whose end 2 coroutines wait. In each round an interrupt comes one
+//! instruction later, through all of the end. The same with 119 coroutines, in steps of 5 instructions
+//! through the first of them.
 //!
 //! The lab's experiment `crowded` reads the rows: each has all samples, in instructions.
 #![no_std]
@@ -29,13 +30,15 @@ use tandem_firmware::{
 
 /// The rounds in which an interrupt is raised in the alarm's handler.
 const EQUALS: usize = 40;
-/// The instructions by which the other interrupts are moved: more than some filings take, and than an
-/// end takes up to some of those that wait for it.
-const SHIFTS: u32 = 600;
+/// The instructions by which the other interrupts are moved: more than some filings take, and an end
+/// with 2 tasks that wait for it.
+const SHIFTS: u32 = 450;
 /// The instructions in a tick of the clock.
 const TICK: u32 = (1_000_000_000 / Clock::HERTZ) as u32;
-/// The rounds in which an interrupt is moved.
+/// The rounds in which an interrupt is moved by one tick, and by several.
 const MOVES: usize = SHIFTS.div_ceil(TICK) as usize;
+const STEP: usize = 5;
+const LONG_MOVES: usize = MOVES.div_ceil(STEP);
 
 static SHARED: SharedStack<2048> = SharedStack::new();
 static DIRECTOR: Thread<2048> = Thread::new();
@@ -64,14 +67,11 @@ static ENTRY: AtomicU32 = AtomicU32::new(0);
 
 type Samples<const N: usize> = [AtomicU32; N];
 
-const fn samples<const N: usize>() -> Samples<N> {
-    [const { AtomicU32::new(0) }; N]
-}
-
-static EQUAL: Samples<EQUALS> = samples();
-static AMID: Samples<MOVES> = samples();
-static AMID_HANDLER: Samples<MOVES> = samples();
-static END_HANDLER: Samples<MOVES> = samples();
+static EQUAL: Samples<EQUALS> = [const { AtomicU32::new(0) }; _];
+static AMID: Samples<MOVES> = [const { AtomicU32::new(0) }; _];
+static AMID_HANDLER: Samples<MOVES> = [const { AtomicU32::new(0) }; _];
+static END_HANDLER: Samples<MOVES> = [const { AtomicU32::new(0) }; _];
+static LONG_END_HANDLER: Samples<LONG_MOVES> = [const { AtomicU32::new(0) }; _];
 
 /// Has the sleepers sleep and wake, and the handler act when the first is due. Returns the instructions
 /// between the marks.
@@ -105,16 +105,18 @@ fn arm(next: u32) {
     });
 }
 
-/// Takes the interrupt's move from each sample, and the least of `entries` left then.
-fn since_interrupt(entries: &Samples<MOVES>, others: &[&Samples<MOVES>]) {
-    let moved = |samples: &Samples<MOVES>, i: usize| {
-        samples[i].load(Relaxed).wrapping_sub(i as u32 * TICK)
-    };
-    let lead = (0..MOVES).map(|i| moved(entries, i)).min().unwrap_or(0);
-    for samples in others.iter().chain(&[entries]) {
-        for i in 0..MOVES {
-            samples[i].store(moved(samples, i) - lead, Relaxed);
+/// Takes the interrupt's move, by `step` ticks a round, from each sample of a round: of `entries`, and
+/// of `others`. Takes the least of `entries` from all of them then.
+fn since_interrupt(entries: &[AtomicU32], others: &[AtomicU32], step: usize) {
+    for samples in [entries, others] {
+        for (i, sample) in samples.iter().enumerate() {
+            let moved = (i * step) as u32 * TICK;
+            sample.store(sample.load(Relaxed).wrapping_sub(moved), Relaxed);
         }
+    }
+    let lead = entries.iter().map(|sample| sample.load(Relaxed)).min().unwrap_or(0);
+    for sample in entries.iter().chain(others) {
+        sample.store(sample.load(Relaxed).wrapping_sub(lead), Relaxed);
     }
 }
 
@@ -128,32 +130,38 @@ fn filing(me: &Me) {
         AMID[i].store(round(me, COME_AGAIN), Relaxed);
         AMID_HANDLER[i].store(since_start(&ENTRY), Relaxed);
     }
-    since_interrupt(&AMID_HANDLER, &[&AMID]);
+    since_interrupt(&AMID_HANDLER, &AMID, 1);
 }
 
-fn end(me: &Me) {
-    for i in 0..MOVES {
+/// Takes a sample of each round in which a thread ends, for whose end these coroutines wait. The
+/// interrupt is moved by `step` ticks a round.
+fn end(me: &Me, waiting: &'static [Coroutine<256>], samples: &[AtomicU32], step: usize) {
+    // Longer than the coroutines take to begin the wait, or to end.
+    let long = nanoseconds(30_000 + 3_000 * waiting.len() as u64);
+    for (i, sample) in samples.iter().enumerate() {
         assert!(ENDING.spawn(Priority::new(3), "ending", |me| GATE.take(me)).is_ok());
-        for coroutine in &WAITING {
+        for coroutine in waiting {
             let wait = async { ENDING.info().ended().await };
             assert!(coroutine.spawn(Priority::new(1), "waiting", wait).is_ok());
         }
-        me.delay_until(time::now() + nanoseconds(1_000_000));
-        SHIFT.store(i as u32, Relaxed);
+        me.delay_until(time::now() + long);
+        SHIFT.store((i * step) as u32, Relaxed);
         arm(COME);
         GATE.give();
         ENDING.info().join(me);
-        me.delay_until(time::now() + nanoseconds(1_000_000));
-        assert!(WAITING.iter().all(|coroutine| !coroutine.info().is_alive()));
-        END_HANDLER[i].store(since_start(&ENTRY), Relaxed);
+        // The alarm is the interrupt until it has come.
+        while NEXT.load(Relaxed) == COME {}
+        me.delay_until(time::now() + long);
+        assert!(waiting.iter().all(|coroutine| !coroutine.info().is_alive()));
+        sample.store(since_start(&ENTRY), Relaxed);
     }
-    since_interrupt(&END_HANDLER, &[]);
+    since_interrupt(samples, &[], step);
 }
 
 /// Prints a row, of which no sample may be more than `most` instructions.
 fn report(name: &str, most: u32, samples: &[AtomicU32]) {
     let longest = samples.iter().map(|sample| sample.load(Relaxed)).max().unwrap_or(0);
-    println!("{:<44} goal {:>4}  most {:>4}  n {:>3}", name, most, longest, samples.len());
+    println!("{:<46} goal {:>4}  most {:>4}  n {:>3}", name, most, longest, samples.len());
     println!("samples {}", Runs(samples));
     // With debug assertions, and on other processors, each step takes longer.
     let factor = if cfg!(all(chip = "stm32", fpu, not(debug_assertions))) { 1 } else { 4 };
@@ -162,12 +170,14 @@ fn report(name: &str, most: u32, samples: &[AtomicU32]) {
 
 fn director(me: &Me) {
     filing(me);
-    end(me);
+    end(me, &WAITING[..2], &END_HANDLER, 1);
+    end(me, &WAITING, &LONG_END_HANDLER, STEP);
     report("interrupt with the alarm's -> urgent thread", 175, &EQUAL);
     report("interrupt amid the filing -> urgent thread", 175, &AMID);
     report("interrupt amid the filing -> its handler", 100, &AMID_HANDLER);
-    report("interrupt amid an end -> its handler", 100, &END_HANDLER);
-    println!("4 operations and sizes");
+    report("interrupt amid an end, 2 wait -> its handler", 100, &END_HANDLER);
+    report("interrupt amid an end, 119 wait -> its handler", 100, &LONG_END_HANDLER);
+    println!("5 operations and sizes");
     board::exit(true)
 }
 
