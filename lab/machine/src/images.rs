@@ -303,9 +303,9 @@ impl<'m> Image<'m> {
         self.other(&format!("smallest-{tasks}"))
     }
 
-    /// The kernel's own benchmark for the same chip, in a build with or without time slices.
-    pub(super) fn operations(&self, has_slices: bool) -> Option<Self> {
-        self.other(if has_slices { "operations-slices" } else { "operations" })
+    /// The kernel's own benchmark of that variant for the same chip.
+    pub(super) fn benchmark(&self, variant: &str) -> Option<Self> {
+        self.other(variant)
     }
 
     fn other(&self, variant: &str) -> Option<Self> {

@@ -4,6 +4,7 @@
 //! the same as data, which the lab reads. The modules know the traits of
 //! [`kernel`](crate::kernel) and no port.
 
+pub mod crowded;
 pub mod delay;
 pub mod image;
 pub mod interference;
@@ -83,6 +84,7 @@ macro_rules! experiments {
         } {
             image: lab [];
             operations: lab [];
+            crowded: lab [];
             worst: lab [];
         } }
     };
@@ -141,7 +143,8 @@ where
 pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
 
 /// The experiments in the table whose choice is `lab`.
-pub static OF_THE_LAB: [&Spec; 3] = [&image::SPEC, &operations::SPEC, &worst::SPEC];
+pub static OF_THE_LAB: [&Spec; 4] =
+    [&image::SPEC, &operations::SPEC, &crowded::SPEC, &worst::SPEC];
 
 /// Finds an experiment by its name.
 pub fn find(name: &str) -> Option<&'static Spec> {

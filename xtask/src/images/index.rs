@@ -49,8 +49,8 @@ pub struct ImageRow {
     pub triple: String,
     /// The kind of task that is measured unless another is asked for.
     pub kind: String,
-    /// `plain`, `traced`, `pins`, `smallest-N` for the smallest image with N tasks, `operations` or
-    /// `operations-slices` for the builds of the kernel's own benchmark.
+    /// `plain`, `traced`, `pins`, `smallest-N` for the smallest image with N tasks, `operations`,
+    /// `operations-slices` or `crowded` for the builds of the kernel's own benchmarks.
     pub variant: String,
     /// The image's path relative to the index.
     pub path: String,

@@ -59,7 +59,9 @@ pub struct Kernel {
     /// objects may be passed on only with it.
     pub licence: Option<String>,
     /// The kernel's own benchmark, for the experiment `operations`.
-    pub operations: Option<Operations>,
+    pub operations: Option<Benchmark>,
+    /// The kernel's own benchmark, for the experiment `crowded`.
+    pub crowded: Option<Benchmark>,
     /// The machines of these chips on which the port has been run. Absent: all of them.
     pub only: Option<Vec<String>>,
     /// Further kernels of the package, by their names in targets.
@@ -93,7 +95,7 @@ fn yes() -> bool {
 /// A benchmark that the kernel's developers wrote.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Operations {
+pub struct Benchmark {
     /// The package of the workspace `firmware` that has the program among others.
     pub package: String,
     pub program: String,

@@ -120,7 +120,7 @@ pub fn all(firmware: &Path) -> Result<Vec<Plan>> {
                 for (name, further) in &port.metadata().kernels {
                     plans.extend(place.further(name, further));
                 }
-                plans.extend(place.operations());
+                plans.extend(place.benchmarks());
                 plans.extend(smallest.iter().flat_map(|smallest| place.smallest(smallest)));
                 plans.extend(processes.iter().filter_map(|image| place.processes(image)));
             }
@@ -210,11 +210,12 @@ impl Place<'_> {
         })
     }
 
-    /// The builds of the kernel's own benchmark, which only the chip's own machine runs. Each has a
+    /// The builds of the kernel's own benchmarks, which only the chip's own machine runs. Each has a
     /// build folder of its own, since others build the program with other features.
-    fn operations(&self) -> impl Iterator<Item = Plan> {
-        let operations = self.port.metadata().operations.iter();
-        operations.filter(|one| self.is_on_the_chip(&one.chips)).flat_map(|one| {
+    fn benchmarks(&self) -> impl Iterator<Item = Plan> {
+        let Kernel { operations, crowded, .. } = self.port.metadata();
+        let benchmarks = operations.iter().chain(crowded);
+        benchmarks.filter(|one| self.is_on_the_chip(&one.chips)).flat_map(|one| {
             one.builds.iter().map(|(variant, features)| {
                 let mut plan = self.plan(variant, &one.package, &one.program);
                 plan.nest(variant);

@@ -146,10 +146,10 @@ impl<'m> Source<'m> {
         }
     }
 
-    /// The kernel's own benchmark, with or without time slices.
-    fn operations(&self, has_slices: bool) -> Option<Image<'m>> {
+    /// The kernel's own benchmark of that variant.
+    fn benchmark(&self, variant: &str) -> Option<Image<'m>> {
         match self {
-            Self::Listed(image) => image.operations(has_slices),
+            Self::Listed(image) => image.benchmark(variant),
             Self::Given(_) => None,
         }
     }
@@ -354,6 +354,7 @@ fn of_the_lab(request: &Request) -> Option<OfTheLab> {
     let programs = [
         (&experiments::image::SPEC, OfTheLab { run: smallest::run, chip: ByChip::Bytes }),
         (&experiments::operations::SPEC, OfTheLab { run: operations::run, chip: ByChip::Refused }),
+        (&experiments::crowded::SPEC, OfTheLab { run: operations::run, chip: ByChip::Refused }),
         (&experiments::worst::SPEC, OfTheLab { run: worst::run, chip: ByChip::Timed }),
     ];
     let named = |spec: &Spec| spec.name == request.experiment();

@@ -1,7 +1,7 @@
-//! The experiment `operations` on an emulated chip: runs the benchmark of a kernel's own, and reads
-//! the samples that it prints.
+//! The experiments `operations` and `crowded` on an emulated chip: each runs a benchmark of the
+//! kernel's own, and reads the samples that it prints.
 //!
-//! The benchmark prints two lines for each operation, one for each size in bytes, and at the end the
+//! A benchmark prints two lines for each operation, one for each size in bytes, and at the end the
 //! number of both:
 //!
 //! ```text
@@ -45,8 +45,11 @@ pub fn run(
     let Qemu { chip, image, agreements, .. } = qemu;
     let kernel = image.kernel();
     let mut stream = StreamBuilder::begin(kernel, start.request)?;
-    let has_slices = start.request.has("slices", "yes");
-    let Some(benchmark) = image.operations(has_slices) else {
+    let variant = match start.request.experiment() {
+        "operations" if start.request.has("slices", "yes") => "operations-slices",
+        experiment => experiment,
+    };
+    let Some(benchmark) = image.benchmark(variant) else {
         return sink(&stream.refuse("this kernel has no benchmark of its own for this chip")?);
     };
     let file = benchmark.file()?;
