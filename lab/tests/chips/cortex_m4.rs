@@ -250,6 +250,30 @@ fn a_kernel_s_own_benchmark_has_a_series_for_each_operation() {
     assert_eq!(freertos["verdict"]["status"], "not-offered", "{freertos:#}");
 }
 
+/// The longest waits are the ones of tandem's documentation, and the study's limits judge them: a limit
+/// one lower is missed.
+#[test]
+fn the_bounded_tick_is_judged_by_the_study() {
+    let page = include_str!("../../../docs/tandem.md");
+    let study = include_str!("../../../studies/microcontrollers.toml");
+    let start = study.find("[[case]]\nexperiment = \"crowded\"").unwrap();
+    let end = start + study[start..].find("]\n\n").unwrap();
+    let case = format!("repeat = 1\n{}", &study[start..=end]);
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/crowded.toml");
+    std::fs::write(path, &case).unwrap();
+    let judged = cases(&["--study", path]);
+    assert_eq!(judged[0]["verdict"]["status"], "pass", "{:#}", judged[0]);
+    let series = judged[0]["series"].as_array().unwrap();
+    assert_eq!(series.len(), case.matches("at-most").count(), "a row without a limit");
+    for one in series {
+        let (name, most) = (one["name"].as_str().unwrap(), one["max"].as_f64().unwrap());
+        assert!(case.contains(&format!("series = \"{name}\"")), "{name} has no limit");
+        assert!(page.contains(&format!("| {name} | {most} |")), "docs/tandem.md: {name}, {most}");
+    }
+    std::fs::write(path, case.replacen("at-most = 175", "at-most = 171", 1)).unwrap();
+    chronoscope(&["run", "-q", "--study", path]).exits(2).shows("above");
+}
+
 /// The kernel's own image, given as a file, gives the same figures under the user's name.
 #[test]
 fn an_image_of_the_user_s_is_a_target() {

@@ -143,8 +143,7 @@ where
 pub static EXPERIMENTS: &[&Spec] = crate::experiments! { specs! {} };
 
 /// The experiments in the table whose choice is `lab`.
-pub static OF_THE_LAB: [&Spec; 4] =
-    [&image::SPEC, &operations::SPEC, &crowded::SPEC, &worst::SPEC];
+pub static OF_THE_LAB: [&Spec; 4] = [&image::SPEC, &operations::SPEC, &crowded::SPEC, &worst::SPEC];
 
 /// Finds an experiment by its name.
 pub fn find(name: &str) -> Option<&'static Spec> {

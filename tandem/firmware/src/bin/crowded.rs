@@ -114,7 +114,9 @@ fn since_interrupt(entries: &[AtomicU32], others: &[AtomicU32], step: usize) {
             sample.store(sample.load(Relaxed).wrapping_sub(moved), Relaxed);
         }
     }
-    let lead = entries.iter().map(|sample| sample.load(Relaxed)).min().unwrap_or(0);
+    // An alarm's tick may begin before the mark.
+    let moved = entries.iter().map(|sample| sample.load(Relaxed).cast_signed());
+    let lead = moved.min().unwrap_or(0).cast_unsigned();
     for sample in entries.iter().chain(others) {
         sample.store(sample.load(Relaxed).wrapping_sub(lead), Relaxed);
     }
