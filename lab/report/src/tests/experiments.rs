@@ -47,7 +47,7 @@ const fn finding(
 }
 
 /// The figures that the experiments' pages ask for.
-const FINDINGS: [Finding; 20] = [
+const FINDINGS: [Finding; 21] = [
     finding("delay", Place::First, worst),
     finding("period", Place::First, worst),
     finding("switch", Place::First, median),
@@ -67,6 +67,7 @@ const FINDINGS: [Finding; 20] = [
     finding("taskset", Place::Last, worst),
     finding("image", Place::Named("text"), worst),
     finding("operations", Place::Every, median),
+    finding("crowded", Place::First, worst),
     finding("worst", Place::First, worst),
 ];
 
