@@ -1,7 +1,7 @@
 //! The waits of an interrupt over the moment of its arrival: a strip for each kernel, for runs of the
 //! experiment `worst` that keep their samples.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chronoscope_run::{CaseResult, Run, names::LONGEST_WAIT};
 use chronoscope_suite::experiments::worst::SPEC;
@@ -14,6 +14,9 @@ use super::{
 /// Most strips of a picture.
 const MOST: usize = 3;
 
+/// The parameter whose values are states of one kind of round.
+const STATE: &str = "tasks";
+
 /// A kernel's waits.
 pub struct Strip {
     /// The kernel, as its makers write its name.
@@ -24,6 +27,12 @@ pub struct Strip {
     pub bound: Option<f64>,
     /// The function, the file and the line at which an arrival waits longest; may be empty.
     pub place: String,
+    /// The arrivals of all states that were tried.
+    pub tried: usize,
+    /// The number of states that were tried; the strip shows the one with the longest wait.
+    pub states: usize,
+    /// The state that the strip shows, as `tasks=10`; empty if it has no parameter.
+    state: String,
     /// The unit of the waits.
     unit: &'static str,
 }
@@ -37,13 +46,32 @@ impl Strip {
         let note = case.log.iter().find_map(|line| line.strip_prefix(LONGEST_WAIT));
         let place = note.and_then(|note| note.split_once(", in ")).map_or("", |(_, place)| place);
         let place = place.to_owned();
+        let state = case.parameters.get(STATE).map_or(String::new(), |of| format!("{STATE}={of}"));
         (!waits.is_empty()).then(|| Self {
             kernel: proper(kernel(case)),
+            tried: waits.len(),
+            states: 1,
+            state,
             waits,
             bound,
             place,
             unit,
         })
+    }
+
+    /// The state with the longest wait of two, with the arrivals of both; the first of equal ones.
+    fn worse(self, other: Self) -> Self {
+        let (tried, states) = (self.tried + other.tried, self.states + other.states);
+        let worse = if other.possible() > self.possible() { other } else { self };
+        Self { tried, states, ..worse }
+    }
+
+    /// The kernel, and the state with its longest wait if several were tried.
+    pub fn name(&self) -> String {
+        match self.states {
+            1 => self.kernel.clone(),
+            _ => format!("{} ({})", self.kernel, self.state),
+        }
     }
 
     /// The mean wait of all arrivals.
@@ -96,59 +124,106 @@ pub fn is_exhaustive(case: &CaseResult) -> bool {
     case.experiment == SPEC.name || case.parameters.contains_key("arrivals")
 }
 
-/// The strips of a run; `None` if it measures something else too, keeps no samples, has a kernel twice, or
-/// more kernels than a picture has room for.
+/// A kernel's round, whose cases differ in their states alone.
+fn round(case: &CaseResult) -> (&str, Vec<(&str, &str)>) {
+    let others = case.parameters.iter().filter(|(name, _)| **name != *STATE);
+    (&case.target, others.map(|(name, value)| (&**name, &**value)).collect())
+}
+
+/// The most states in which a round was tried.
+pub fn states(cases: &[&CaseResult]) -> usize {
+    let mut states = BTreeMap::new();
+    for case in cases {
+        *states.entry(round(case)).or_insert(0) += 1;
+    }
+    states.into_values().max().unwrap_or(1)
+}
+
+/// The strips of a run, of each kernel the state with its longest wait; `None` if the run measures something
+/// else too, keeps no samples, has two rounds of a kernel, or more kernels than a picture has room for.
 pub fn strips(run: &Run) -> Option<Vec<Strip>> {
-    let proven = || run.cases.iter().filter(|case| case.is_proven());
-    let has_room = (1..=MOST).contains(&proven().count());
-    if !run.cases.iter().all(is_exhaustive) || !has_room {
+    if !run.cases.iter().all(is_exhaustive) {
         return None;
     }
-    let strips: Vec<Strip> = proven().map(Strip::from_case).collect::<Option<_>>()?;
-    let names: BTreeSet<&str> = strips.iter().map(|strip| &*strip.kernel).collect();
-    (names.len() == strips.len()).then_some(strips)
+    let mut strips: Vec<(_, Strip)> = Vec::new();
+    for case in run.cases.iter().filter(|case| case.is_proven()) {
+        let (round, strip) = (round(case), Strip::from_case(case)?);
+        match strips.iter().position(|(known, _)| *known == round) {
+            Some(index) => {
+                let (_, before) = strips.remove(index);
+                strips.insert(index, (round, before.worse(strip)));
+            }
+            None => strips.push((round, strip)),
+        }
+    }
+    let names: BTreeSet<&str> = strips.iter().map(|(_, strip)| &*strip.kernel).collect();
+    let has_room = (1..=MOST).contains(&strips.len()) && names.len() == strips.len();
+    has_room.then(|| strips.into_iter().map(|(_, strip)| strip).collect())
 }
 
 /// The title: the number of arrivals, and the longest wait that is possible in each kernel, the longest
-/// first.
+/// first; of several states, the worst one by name.
 pub fn title(strips: &[Strip]) -> String {
-    let all = strips.iter().map(|strip| strip.waits.len()).sum();
+    let all = strips.iter().map(|strip| strip.tried).sum();
+    let states = match strips.iter().map(|strip| strip.states).max() {
+        None | Some(1) => String::new(),
+        Some(states) => format!(" in {states} states"),
+    };
     let mut sorted: Vec<&Strip> = strips.iter().collect();
     sorted.sort_by(|one, other| other.possible().total_cmp(&one.possible()));
     let waits = sorted.iter().enumerate().map(|(index, strip)| {
         let longest = strip.possible();
         let wait = if index == 0 { strip.amount(longest) } else { strip.short(longest) };
-        format!("{wait} in {}", strip.kernel)
+        format!("{wait} in {}", strip.name())
     });
     let waits: Vec<String> = waits.collect();
-    format!("All {} tried: an interrupt waits at most {}", count(all, "arrival"), waits.join(", "))
+    let all = count(all, "arrival");
+    format!("All {all}{states} tried: an interrupt waits at most {}", waits.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_strip_keeps_its_longest_wait_at_every_width() {
-        let mut waits = vec![0.0; 566];
-        waits[16] = 102.0;
-        let strip = |kernel: &str, waits| Strip {
+    fn strip(kernel: &str, waits: Vec<f64>) -> Strip {
+        Strip {
             kernel: kernel.to_owned(),
+            tried: waits.len(),
+            states: 1,
+            state: "tasks=2".to_owned(),
             waits,
             bound: None,
             place: String::new(),
             unit: "instructions",
-        };
-        let (other, strip) = (strip("tandem", vec![46.0; 99]), strip("FreeRTOS", waits));
+        }
+    }
+
+    #[test]
+    fn a_strip_keeps_its_longest_wait_at_every_width() {
+        let mut waits = vec![0.0; 566];
+        waits[16] = 102.0;
+        let (other, strip) =
+            (self::strip("tandem", vec![46.0; 99]), self::strip("FreeRTOS", waits));
         assert_eq!((strip.longest(), strip.at()), (102.0, 16));
         for columns in [1, 7, 60, 566, 1000] {
             let found = strip.columns(columns);
             assert_eq!(found.len(), columns.min(566));
             assert_eq!(found.iter().copied().fold(0.0, f64::max), 102.0);
         }
-        let title = title(&[other, strip]);
+        let title = |strips: &[Strip]| super::title(strips).replace('\u{a0}', " ");
+        let strips = [other, strip];
         let expected = "All 665 arrivals tried: an interrupt waits at most 102 instructions in \
                         FreeRTOS, 46 in tandem";
-        assert_eq!(title.replace('\u{a0}', " "), expected);
+        assert_eq!(title(&strips), expected);
+        let more = ["FreeRTOS", "tandem"].map(|kernel| Strip {
+            state: "tasks=10".to_owned(),
+            ..self::strip(kernel, vec![50.0; 10])
+        });
+        let [other, strip] = strips;
+        let [of_freertos, of_tandem] = more;
+        let strips = [other.worse(of_tandem), strip.worse(of_freertos)];
+        let expected = "All 685 arrivals in 2 states tried: an interrupt waits at most 102 \
+                        instructions in FreeRTOS (tasks=2), 50 in tandem (tasks=10)";
+        assert_eq!(title(&strips), expected);
     }
 }

@@ -1,7 +1,11 @@
 //! The trust line of an answer: how far its figures hold, with at most three reasons, the cases
 //! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
 
-use super::{arrivals::is_exhaustive, rule::machine, span};
+use super::{
+    arrivals::{is_exhaustive, states},
+    rule::machine,
+    span,
+};
 use chronoscope_run::{CaseResult, Domain, Limit, Run, SeriesResult, Status};
 use chronoscope_units::{digits, show};
 
@@ -101,13 +105,13 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
     if !cases.is_empty() && cases.iter().all(|case| is_exhaustive(case)) {
-        let what = match has(Domain::Modelled) {
-            true => "every arrival in this round, of these builds, from one state; modelled cycles",
-            false => {
-                "every arrival in this round, of these builds, from one state; nothing is sampled"
-            }
+        let from = match states(cases) {
+            1 => "one state".to_owned(),
+            states => format!("{states} states each"),
         };
-        return Some(Verdict::good("Exhaustive", what));
+        let what = if has(Domain::Modelled) { "modelled cycles" } else { "nothing is sampled" };
+        let what = format!("every arrival in this round, of these builds, from {from}; {what}");
+        return Some(Verdict::good("Exhaustive", &what));
     }
     if has(Domain::Modelled) {
         let bounds = "for these builds and starts; the bounds: --full";

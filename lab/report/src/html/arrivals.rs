@@ -35,7 +35,12 @@ pub fn figure(strips: &[Strip]) -> Markup {
             div {
                 h2 { "What was tried" }
                 p.cap {
-                    "Every arrival within one round, of these builds, from one state: none waits longer."
+                    "Every arrival within one round, of these builds, from "
+                    @match strips.iter().map(|strip| strip.states).max() {
+                        None | Some(1) => "one state",
+                        Some(states) => { (states) " states each; the picture has the worst" }
+                    }
+                    ": none waits longer."
                 }
                 h2 { "What was not" }
                 p.cap { "Two interrupts at once, other states (more sleepers, longer queues), other builds." }
@@ -63,7 +68,7 @@ fn one(index: usize, strip: &Strip, longest: f64) -> Markup {
     };
     let class = if index == 0 { "first" } else { "" };
     html! {
-        h2 { (strip.kernel) ": " (span::count(strip.waits.len(), "arrival")) }
+        h2 { (strip.name()) ": " (span::count(strip.waits.len(), "arrival")) }
         div class={ "pl arr " (class) } {
             svg viewBox={ "0 0 " (columns.len()) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
                 path d=(columns.iter().enumerate().map(bar).collect::<String>()) {}

@@ -555,7 +555,7 @@ fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
             cut(
                 &format!(
                     "{}, at most {}{}: arrival at instruction {} ○ of {}",
-                    strip.kernel,
+                    strip.name(),
                     strip.amount(strip.longest()),
                     strip.bound.map_or("", |_| " by the estimate"),
                     strip.at(),
