@@ -293,6 +293,20 @@ fn rounds_that_do_not_come_back_are_tried_by_restarts() {
     assert!(found.len() > 1000, "{}", found.len());
 }
 
+/// The longest wait is in one of the states, which the answer names.
+#[test]
+fn several_states_are_one_answer() {
+    let case = ["worst", "switch", "--target", "tandem@cortex-m4", "--set", "tasks=2,10"];
+    let answer = chronoscope(&case);
+    answer.exits(0).shows(" in 2 states tried: an interrupt waits at most ");
+    answer.shows("from 2 states each; nothing is sampled");
+    let run = chronoscope(&[&case[..], &["--format", "json"]].concat()).json();
+    let longest = |case: usize| waits(&run["cases"][case]).into_iter().max().unwrap();
+    let (two, ten) = (longest(0), longest(1));
+    let worst = if ten > two { "tasks=10" } else { "tasks=2" };
+    answer.shows(&format!("tandem ({worst})"));
+}
+
 #[test]
 fn a_run_is_the_same_bytes_twice() {
     gives_the_same_bytes_twice(&["worst", "message", "--target", "tandem@cortex-m4"], 2);
