@@ -92,7 +92,8 @@ const STORE: House = House {
     floors: &[
         &["tests"],
         &["sqlite"],
-        &["error", "insert", "postgres", "reference", "rows"],
+        &["error", "insert", "postgres", "rows"],
+        &["reference"],
         &["lib"],
         &["patience", "place", "schema", "session"],
     ],

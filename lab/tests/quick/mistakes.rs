@@ -67,7 +67,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("report none.json", "write a number, last, last-1, or the name"),
     ("report file.txt", "is not JSON"),
     ("report last --format xml", "answer, table, json, google-benchmark,"),
-    ("explain p98", "did you mean p99,"),
+    ("explain p98", "did you mean p90, p99 "),
     ("list swich", "did you mean `switch`? `chronoscope list`"),
     ("history swich", "`chronoscope run` makes it"),
     ("history --label", "`chronoscope --help` shows"),
