@@ -258,7 +258,8 @@ fn the_bounded_tick_is_judged_by_the_study() {
     let study = include_str!("../../../studies/microcontrollers.toml");
     let start = study.find("[[case]]\nexperiment = \"crowded\"").unwrap();
     let end = start + study[start..].find("]\n\n").unwrap();
-    let case = format!("repeat = 1\n{}", &study[start..=end]);
+    let head = "name = \"crowded\"\ntitle = \"the bounded tick\"\nrepeat = 1";
+    let case = format!("{head}\n{}", &study[start..=end]);
     let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/crowded.toml");
     std::fs::write(path, &case).unwrap();
     let judged = cases(&["--study", path]);

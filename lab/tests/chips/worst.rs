@@ -245,9 +245,12 @@ fn a_risc_v_has_its_longest_wait() {
 fn sampled(target: &str, tasks: &str) -> u64 {
     let case = ["run", "masked", "--target", target, "--set", tasks, "--format", "json"];
     let run = chronoscope(&case).json();
-    let figures = run["cases"][0]["figures"].as_array().unwrap();
-    let masked = figures.iter().find(|figure| figure["name"] == "masked").unwrap();
-    masked["value"].as_f64().unwrap() as u64
+    let case = &run["cases"][0];
+    let mut figures = case["figures"].as_array().unwrap().iter();
+    let masked = figures.find(|figure| figure["name"] == "masked");
+    masked.unwrap_or_else(|| panic!("{target} {tasks}: {:#}", case["verdict"]))["value"]
+        .as_f64()
+        .unwrap() as u64
 }
 
 /// Each arrival in a round of `masked` waits at most as long as the longest, and no sample of `masked`

@@ -570,7 +570,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 24] = [
+const TESTS: [Test; 25] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
@@ -609,6 +609,10 @@ const TESTS: [Test; 24] = [
         stage: Long,
         variable: EFFORT,
         ..test("tests: a process for each arrival", "--test chips one_process_an_arrival", TARGETS)
+    },
+    Test {
+        stage: Long,
+        ..test("tests: CVA6 twice", "--test chips with_an_mmu -- --ignored", TARGETS)
     },
     Test {
         stage: Long,
