@@ -75,7 +75,9 @@ fn the_table_has_all_gaps_of_the_run() {
         let turns = thread["histogram"].as_object().unwrap().iter();
         let turns = turns.filter(|(length, _)| *length != "1");
         let turns: u64 = turns.map(|(_, count)| count.as_u64().unwrap()).sum();
-        assert!(gaps > 0 && gaps.abs_diff(turns) <= 1, "{gaps} gaps, {turns} turns");
+        // A row of the histogram has a width: a gap of nearly a microsecond may be on either side.
+        let at_the_limit = 1 + gaps / 200;
+        assert!(gaps > 0 && gaps.abs_diff(turns) <= at_the_limit, "{gaps} gaps, {turns} turns");
         let longest = (series["max"].as_f64().unwrap() / 1000.0) as u64 + 1;
         assert_eq!(thread["max"], longest, "{thread:#}");
         let duration = thread["duration"].as_f64().unwrap();
