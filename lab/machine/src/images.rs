@@ -303,12 +303,8 @@ impl<'m> Image<'m> {
         self.other(&format!("smallest-{tasks}"))
     }
 
-    /// The kernel's own benchmark of that variant for the same chip.
-    pub(super) fn benchmark(&self, variant: &str) -> Option<Self> {
-        self.other(variant)
-    }
-
-    fn other(&self, variant: &str) -> Option<Self> {
+    /// The same target's image of that variant, if it has one.
+    pub(super) fn other(&self, variant: &str) -> Option<Self> {
         self.index.find(&self.row.target, variant)
     }
 

@@ -34,7 +34,7 @@ pub fn check(path: &Path) -> io::Result<()> {
     created.map(drop).map_err(within(format!("cannot write {}", path.display())))
 }
 
-/// Checks what is known without writing anything.
+/// Checks the name of a file, its folder and the permission to write there, and writes nothing.
 fn check_name(path: &Path) -> io::Result<()> {
     let shown = path.display();
     let refused = |text: String| Err(io::Error::new(ErrorKind::InvalidFilename, text));

@@ -14,7 +14,8 @@ const CLEAR: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
 const LOGGED_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 const ENDLESS: &[u8] = b"D\x7f\xff\xff\xff";
 
-/// Answers the greeting and what follows it with one of these each, and returns what it was sent.
+/// Sends one of the answers for each message of the client, the greeting first. Returns all that the client
+/// has sent.
 fn play(mut client: TcpStream, answers: &[&[u8]]) -> Vec<u8> {
     let mut received = Vec::new();
     let mut piece = [0; 4096];

@@ -318,7 +318,7 @@ fn the_originals_are_good() {
     );
 }
 
-/// Words that change what a reader sees: the bounds of numbers, and the marks of TOML, JSON and tables.
+/// Words to put into a file: the bounds of numbers, and the marks of TOML, JSON and tables.
 const WORDS: [&str; 18] = [
     "0",
     "-1",

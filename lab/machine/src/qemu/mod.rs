@@ -149,7 +149,7 @@ impl<'m> Source<'m> {
     /// The kernel's own benchmark of that variant.
     fn benchmark(&self, variant: &str) -> Option<Image<'m>> {
         match self {
-            Self::Listed(image) => image.benchmark(variant),
+            Self::Listed(image) => image.other(variant),
             Self::Given(_) => None,
         }
     }

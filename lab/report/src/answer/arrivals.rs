@@ -59,11 +59,14 @@ impl Strip {
         })
     }
 
-    /// The state with the longest wait of two, with the arrivals of both; the first of equal ones.
-    fn worse(self, other: Self) -> Self {
+    /// Takes the arrivals of another state in. The strip shows the state with the longest wait, the first of
+    /// equal ones.
+    fn include(&mut self, other: Self) {
         let (tried, states) = (self.tried + other.tried, self.states + other.states);
-        let worse = if other.possible() > self.possible() { other } else { self };
-        Self { tried, states, ..worse }
+        if other.possible() > self.possible() {
+            *self = other;
+        }
+        (self.tried, self.states) = (tried, states);
     }
 
     /// The kernel, and the state with its longest wait if several were tried.
@@ -139,6 +142,11 @@ pub fn states(cases: &[&CaseResult]) -> usize {
     states.into_values().max().unwrap_or(1)
 }
 
+/// The most states that a strip is of.
+pub fn most_states(strips: &[Strip]) -> usize {
+    strips.iter().map(|strip| strip.states).max().unwrap_or(1)
+}
+
 /// The strips of a run, of each kernel the state with its longest wait; `None` if the run measures something
 /// else too, keeps no samples, has two rounds of a kernel, or more kernels than a picture has room for.
 pub fn strips(run: &Run) -> Option<Vec<Strip>> {
@@ -148,11 +156,8 @@ pub fn strips(run: &Run) -> Option<Vec<Strip>> {
     let mut strips: Vec<(_, Strip)> = Vec::new();
     for case in run.cases.iter().filter(|case| case.is_proven()) {
         let (round, strip) = (round(case), Strip::from_case(case)?);
-        match strips.iter().position(|(known, _)| *known == round) {
-            Some(index) => {
-                let (_, before) = strips.remove(index);
-                strips.insert(index, (round, before.worse(strip)));
-            }
+        match strips.iter_mut().find(|(known, _)| *known == round) {
+            Some((_, known)) => known.include(strip),
             None => strips.push((round, strip)),
         }
     }
@@ -165,9 +170,9 @@ pub fn strips(run: &Run) -> Option<Vec<Strip>> {
 /// first; of several states, the worst one by name.
 pub fn title(strips: &[Strip]) -> String {
     let all = strips.iter().map(|strip| strip.tried).sum();
-    let states = match strips.iter().map(|strip| strip.states).max() {
-        None | Some(1) => String::new(),
-        Some(states) => format!(" in {states} states"),
+    let states = match most_states(strips) {
+        1 => String::new(),
+        states => format!(" in {states} states"),
     };
     let mut sorted: Vec<&Strip> = strips.iter().collect();
     sorted.sort_by(|one, other| other.possible().total_cmp(&one.possible()));
@@ -202,8 +207,8 @@ mod tests {
     fn a_strip_keeps_its_longest_wait_at_every_width() {
         let mut waits = vec![0.0; 566];
         waits[16] = 102.0;
-        let (other, strip) =
-            (self::strip("tandem", vec![46.0; 99]), self::strip("FreeRTOS", waits));
+        let mut strips = [strip("tandem", vec![46.0; 99]), strip("FreeRTOS", waits)];
+        let [_, strip] = &strips;
         assert_eq!((strip.longest(), strip.at()), (102.0, 16));
         for columns in [1, 7, 60, 566, 1000] {
             let found = strip.columns(columns);
@@ -211,17 +216,13 @@ mod tests {
             assert_eq!(found.iter().copied().fold(0.0, f64::max), 102.0);
         }
         let title = |strips: &[Strip]| super::title(strips).replace('\u{a0}', " ");
-        let strips = [other, strip];
         let expected = "All 665 arrivals tried: an interrupt waits at most 102 instructions in \
                         FreeRTOS, 46 in tandem";
         assert_eq!(title(&strips), expected);
-        let more = ["FreeRTOS", "tandem"].map(|kernel| Strip {
-            state: "tasks=10".to_owned(),
-            ..self::strip(kernel, vec![50.0; 10])
-        });
-        let [other, strip] = strips;
-        let [of_freertos, of_tandem] = more;
-        let strips = [other.worse(of_tandem), strip.worse(of_freertos)];
+        for strip in &mut strips {
+            let more = self::strip(&strip.kernel, vec![50.0; 10]);
+            strip.include(Strip { state: "tasks=10".to_owned(), ..more });
+        }
         let expected = "All 685 arrivals in 2 states tried: an interrupt waits at most 102 \
                         instructions in FreeRTOS (tasks=2), 50 in tandem (tasks=10)";
         assert_eq!(title(&strips), expected);

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use crate::answer::{
-    arrivals::Strip,
+    arrivals::{Strip, most_states},
     span::{self, grouped},
 };
 
@@ -36,9 +36,9 @@ pub fn figure(strips: &[Strip]) -> Markup {
                 h2 { "What was tried" }
                 p.cap {
                     "Every arrival within one round, of these builds, from "
-                    @match strips.iter().map(|strip| strip.states).max() {
-                        None | Some(1) => "one state",
-                        Some(states) => { (states) " states each; the picture has the worst" }
+                    @match most_states(strips) {
+                        1 => "one state",
+                        states => { (states) " states each; the picture has the worst" }
                     }
                     ": none waits longer."
                 }
