@@ -51,6 +51,8 @@ impl Retired {
 struct Interval {
     cycles: u64,
     model: Sum,
+    /// A quotient takes 2 cycles if the divisor is 0, which the model cannot tell: wide bounds.
+    divides: bool,
 }
 
 impl Interval {
@@ -75,18 +77,19 @@ fn intervals(trace: &str, core: &'static Core) -> Vec<Interval> {
     let retired: Vec<Retired> = trace.lines().map(Retired::parse).collect();
     let mut model = Model::new(core);
     let mut last: Option<(u64, Sum)> = None;
+    let mut divides = false;
     let mut intervals = Vec::new();
     for pair in retired.windows(2) {
         let [now, next] = pair else { unreachable!() };
         let Retired { cycle, at, instruction, .. } = *now;
         if matches!(instruction.class, Class::Control { register: MCYCLE, .. }) {
             let sum = *model.sum();
-            let since = last.replace((cycle, sum));
-            intervals.extend(
-                since
-                    .map(|(start, before)| Interval { cycles: cycle - start, model: sum - before }),
-            );
+            if let Some((start, before)) = last.replace((cycle, sum)) {
+                intervals.push(Interval { cycles: cycle - start, model: sum - before, divides });
+            }
+            divides = false;
         }
+        divides |= instruction.class == Class::Divide;
         let goes_on = instruction.leads_to(at, next.at);
         let is_call = instruction.class == Class::Call || !goes_on && !next.is_entry;
         if is_call || next.has_slept {
@@ -126,10 +129,12 @@ fn every_interval_of_the_board_is_within_the_bounds() {
             let outside: Vec<(u64, Sum)> =
                 outside.map(|interval| (interval.cycles, interval.model)).collect();
             assert!(outside.is_empty(), "{name} {request}: {outside:?}");
-            let widest = intervals.iter().map(Interval::half_width).fold(0.0, f64::max);
-            // A masked interval has few cycles beside the entry of its interrupt.
-            let limit = if request == "masked" { 0.2 } else { 0.15 };
-            assert!(widest < limit, "{name} {request}: {widest}");
+            // Between two samples `masked` may divide a number of 64 bits.
+            let (dividing, others): (Vec<_>, Vec<_>) =
+                intervals.iter().partition(|interval| interval.divides);
+            assert!(dividing.len() * 20 < others.len(), "{name} {request}: {}", dividing.len());
+            let widest = others.into_iter().map(Interval::half_width).fold(0.0, f64::max);
+            assert!(widest < 0.05, "{name} {request}: {widest}");
             let errors = intervals.iter().map(Interval::error);
             let mean = errors.sum::<f64>() / intervals.len() as f64;
             println!(
