@@ -9,6 +9,8 @@ module bench (
   input  logic [31:0] seed_i,
   // Idle skip: cycles to add to the time at the next edge
   input  logic [63:0] skip_i,
+  // The alarm becomes due at the next edge
+  input  logic        arrive_i,
   output logic [63:0] time_o,
   output logic [63:0] due_o,
   // The debug probe
@@ -92,7 +94,7 @@ module bench (
 
   logic alarm_line, stimulus_line;
   rtc rtc (
-    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .req_i(data_req && at_rtc), .we_i(data_we),
+    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .arrive_i, .req_i(data_req && at_rtc), .we_i(data_we),
     .addr_i(data_addr[4:2]),
     .wdata_i(data_wdata), .rdata_o(rtc_rdata), .due_o(alarm_due), .line_o(alarm_line)
   );
@@ -144,5 +146,7 @@ module bench (
   assign watch_o[9]     = sleep;
   assign watch_o[11]    = retired_q;
   assign watch_o[12]    = entry_q;
-  assign watch_o[15:13] = '0;
+  assign watch_o[13]    = alarm_line;
+  assign watch_o[14]    = external_irq;
+  assign watch_o[15]    = 1'b0;
 endmodule

@@ -10,6 +10,8 @@ module bench (
   input  logic [31:0] seed_i,
   // Idle skip: cycles to add to the time at the next edge
   input  logic [63:0] skip_i,
+  // The alarm becomes due at the next edge
+  input  logic        arrive_i,
   output logic [63:0] time_o,
   output logic [63:0] due_o,
   // The debug probe
@@ -64,7 +66,7 @@ module bench (
     .go_on_at_i, .answer_i
   );
   rtc rtc (
-    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .req_i(req && at_rtc), .we_i(we),
+    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .arrive_i, .req_i(req && at_rtc), .we_i(we),
     .addr_i(addr[4:2]), .wdata_i(wdata), .rdata_o(rtc_rdata), .due_o(alarm_due),
     .line_o(alarm_line)
   );

@@ -1,10 +1,11 @@
 // The real-time clock of QEMU's `virt` ("goldfish"): time and an alarm. One cycle counts as a
-// nanosecond.
+// nanosecond. The host can have the alarm be due at once.
 module rtc (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic [63:0] now_i,
   input  logic [63:0] next_now_i,
+  input  logic        arrive_i,
   input  logic        req_i,
   input  logic        we_i,
   input  logic [2:0]  addr_i,
@@ -45,6 +46,7 @@ module rtc (
         is_set  <= 1'b0;
         pending <= 1'b1;
       end
+      if (arrive_i) pending <= 1'b1;
       if (req_i && !we_i && addr_i == TimeLow) time_high <= now_i[63:32];
       if (req_i && we_i) case (addr_i)
         AlarmLow: begin

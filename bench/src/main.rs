@@ -4,6 +4,7 @@
 //! Standard output is the program's. The output does not depend on the host's time: equal inputs
 //! yield equal bytes.
 
+mod arrivals;
 mod image;
 mod model;
 mod options;

@@ -47,6 +47,8 @@ void bench_skip(Vbench *model, uint64_t cycles) {
     model->rootp->MCYCLE += cycles;
 #endif
 }
+// Whether the alarm becomes due at the next edge.
+void bench_arrive(Vbench *model, bool arrives) { model->arrive_i = arrives; }
 uint64_t bench_time(Vbench *model) { return model->time_o; }
 uint64_t bench_due(Vbench *model) { return model->due_o; }
 uint32_t bench_retired_pc(Vbench *model) { return model->retired_pc_o; }

@@ -60,6 +60,29 @@ impl Watch {
     pub fn entry(self) -> bool {
         self.0 & 1 << 12 != 0
     }
+
+    /// The alarm is due, and nobody has cleared it.
+    pub fn alarm(self) -> bool {
+        self.0 & 1 << 13 != 0
+    }
+
+    /// The interrupt controller asks the core for an interrupt.
+    pub fn asks(self) -> bool {
+        self.0 & 1 << 14 != 0
+    }
+}
+
+#[cfg(test)]
+impl Watch {
+    /// A cycle in which an instruction retires, which may be the first of an interrupt's handler.
+    pub fn retiring(is_entry: bool, is_due: bool) -> Self {
+        Self(1 << 11 | u32::from(is_entry) << 12 | Self::waiting(is_due).0)
+    }
+
+    /// A cycle in which none retires.
+    pub fn waiting(is_due: bool) -> Self {
+        Self(u32::from(is_due) << 13 | u32::from(is_due) << 14)
+    }
 }
 
 /// The address at which the core was stopped, and its registers a0 and a1.
@@ -83,6 +106,7 @@ unsafe extern "C" {
     fn bench_cycle(model: *mut Raw) -> u32;
     fn bench_memory(model: *mut Raw) -> *mut u32;
     fn bench_skip(model: *mut Raw, cycles: u64);
+    fn bench_arrive(model: *mut Raw, arrives: bool);
     fn bench_time(model: *mut Raw) -> u64;
     fn bench_due(model: *mut Raw) -> u64;
     fn bench_retired_pc(model: *mut Raw) -> u32;
@@ -115,6 +139,12 @@ impl Model {
             bench_skip(self.0, 0);
             Watch(watch)
         }
+    }
+
+    /// Has the alarm become due in the next cycle, or not.
+    pub fn arrive(&mut self, arrives: bool) {
+        // SAFETY: the object exists as long as `self`.
+        unsafe { bench_arrive(self.0, arrives) }
     }
 
     /// The number of cycles since reset.

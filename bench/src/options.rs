@@ -6,11 +6,12 @@ use std::{
     str::FromStr,
 };
 
-use crate::model::Setup;
+use crate::{arrivals::Asked, model::Setup};
 
 /// The usage, in one line like every error message.
 pub const USAGE: &str = "usage: chronoscope-bench IMAGE [--request TEXT] [--wait-states 0..5] [--hertz N] [--seed N] \
-    [--limit CYCLES] [--pins FILE] [--profile FILE] [--retired FILE], or: chronoscope-bench --identity";
+    [--limit CYCLES] [--pins FILE] [--profile FILE] [--retired FILE] [--reads FILE] \
+    [--arrivals FILE --mark ADDRESS [--skip N] [--first PLACE]], or: chronoscope-bench --identity";
 
 pub struct Options {
     pub image: PathBuf,
@@ -21,6 +22,10 @@ pub struct Options {
     pub pins: Option<PathBuf>,
     pub profile: Option<PathBuf>,
     pub retired: Option<PathBuf>,
+    /// The reads of `mcycle`, a line each.
+    pub reads: Option<PathBuf>,
+    /// The arrivals of the alarm at each cycle of a round, and the round.
+    pub arrivals: Option<(PathBuf, Asked)>,
 }
 
 const MOST_WAIT_STATES: u8 = 5;
@@ -43,7 +48,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         pins: None,
         profile: None,
         retired: None,
+        reads: None,
+        arrivals: None,
     };
+    let (mut file, mut mark) = (None, None);
+    let mut asked = Asked { mark: 0, skip: 0, first: 0 };
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let name = argument.to_str().unwrap_or_default();
@@ -77,8 +86,22 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             "--pins" => options.pins = Some(value.into()),
             "--profile" => options.profile = Some(value.into()),
             "--retired" => options.retired = Some(value.into()),
+            "--reads" => options.reads = Some(value.into()),
+            "--arrivals" => file = Some(value.into()),
+            "--mark" => mark = Some(number(name, &value, u32::MAX.into())?),
+            "--skip" => asked.skip = number(name, &value, u32::MAX.into())?,
+            "--first" => asked.first = number(name, &value, u32::MAX.into())?,
             _ => return Err(format!("no option {name}; {USAGE}")),
         }
+    }
+    options.arrivals = match (file, mark) {
+        (Some(file), Some(mark)) => Some((file, Asked { mark, ..asked })),
+        (None, None) => None,
+        _ => return Err("--arrivals and --mark go together".into()),
+    };
+    if options.reads.is_some() || options.arrivals.is_some() {
+        // A seed of zero stays zero: the stimulus comes when it is asked for, in every round alike.
+        options.setup.seed = 0;
     }
     match options.image == Path::new("") {
         true => Err(USAGE.into()),
@@ -87,8 +110,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
 }
 
 fn number<T: TryFrom<u64>>(name: &str, value: &OsString, most: u64) -> Result<T, String> {
-    let number =
-        value.to_str().and_then(|text| u64::from_str(text).ok()).filter(|&number| number <= most);
+    let parsed = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => u64::from_str(text).ok(),
+    };
+    let number = value.to_str().and_then(parsed).filter(|&number| number <= most);
     number
         .and_then(|number| T::try_from(number).ok())
         .ok_or_else(|| format!("{name} is a number of at most {most}, not {}", value.display()))

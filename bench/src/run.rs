@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    arrivals::Sweep,
     image,
     model::{Model, Watch},
     options::Options,
@@ -33,6 +34,10 @@ pub fn run(options: &Options) -> Result<bool, String> {
     flushed.and(kept).map(|()| well)
 }
 
+/// More cycles than a core still shows that it sleeps once the line of its interrupt has risen. Rocket and
+/// CVA6 do so, and then nothing is due any more.
+const LONGEST_WAKING: u32 = 8;
+
 fn until_exit(
     model: &mut Model,
     entry: u32,
@@ -40,12 +45,18 @@ fn until_exit(
     host: &mut Host<'_>,
     instruments: &mut Instruments,
 ) -> Result<bool, String> {
-    let (mut time, mut begun, mut skip) = (0, false, 0);
+    let (mut time, mut begun, mut skip, mut idle) = (0, false, 0, 0);
     loop {
+        let arrives = instruments.arrives(time + 1 + skip);
+        model.arrive(arrives);
         let watch = if skip == 0 { model.cycle() } else { model.skip(skip) };
         time += 1 + skip;
         skip = 0;
+        idle = if watch.sleeps() { idle + 1 } else { 0 };
         instruments.look(time, watch, model).map_err(|error| format!("instruments: {error}"))?;
+        if instruments.is_over() {
+            return Ok(true);
+        }
         if watch.stopped() {
             let stop = model.stop();
             if !begun {
@@ -61,10 +72,11 @@ fn until_exit(
                 time = model.time();
             }
         } else if watch.sleeps() {
-            let due = model.due().ok_or_else(|| {
-                format!("at cycle {time} the core sleeps, and nothing will wake it")
-            })?;
-            skip = due.min(limit).saturating_sub(time + 1);
+            if let Some(due) = model.due().into_iter().chain(instruments.due()).min() {
+                (skip, idle) = (due.min(limit).saturating_sub(time + 1), 0);
+            } else if idle > LONGEST_WAKING {
+                return Err(format!("at cycle {time} the core sleeps, and nothing will wake it"));
+            }
         }
         if time >= limit {
             return Err(format!("not over after {limit} cycles"));
@@ -78,6 +90,8 @@ struct Instruments {
     waveform: Option<Waveform<BufWriter<File>>>,
     profile: Option<Profile>,
     trace: Option<Trace<BufWriter<File>>>,
+    reads: Option<BufWriter<File>>,
+    sweep: Option<Sweep<BufWriter<File>>>,
     /// Set once pin 0 has been high: the trace begins.
     triggered: bool,
 }
@@ -89,13 +103,35 @@ impl Instruments {
                 Waveform::new(file, options.setup.hertz).map_err(|error| of_file(path, error))
             })
         });
+        let sweep = options
+            .arrivals
+            .as_ref()
+            .map(|(path, asked)| Ok::<_, String>(Sweep::new(create(path)?, *asked)));
         Ok(Self {
             before: Watch::default(),
             waveform: waveform.transpose()?,
             profile: options.profile.as_ref().map(|_| Profile::default()),
             trace: options.retired.as_deref().map(create).transpose()?.map(Trace::new),
+            reads: options.reads.as_deref().map(create).transpose()?,
+            sweep: sweep.transpose()?,
             triggered: false,
         })
+    }
+
+    /// Returns whether the alarm becomes due in that cycle by a sweep of its arrivals.
+    fn arrives(&mut self, at: u64) -> bool {
+        let sweep = self.sweep.as_mut().filter(|sweep| sweep.due() == Some(at));
+        sweep.map(|sweep| sweep.arrive(at)).is_some()
+    }
+
+    /// The cycle at which the alarm becomes due by a sweep.
+    fn due(&self) -> Option<u64> {
+        self.sweep.as_ref().and_then(Sweep::due)
+    }
+
+    /// Returns whether a sweep has all its arrivals.
+    fn is_over(&self) -> bool {
+        self.sweep.as_ref().is_some_and(Sweep::is_over)
     }
 
     /// Records the signals from cycle `at` on.
@@ -103,6 +139,15 @@ impl Instruments {
     fn look(&mut self, at: u64, watch: Watch, model: &Model) -> io::Result<()> {
         if watch.retired() && (self.profile.is_some() || self.trace.is_some()) {
             self.retire(at, watch, model)?;
+        }
+        if let Some(reads) = self.reads.as_mut().filter(|_| watch.retired()) {
+            let pc = model.retired_pc();
+            if reads_the_counter(instruction(model, pc)) {
+                writeln!(reads, "{at} {pc:#x}")?;
+            }
+        }
+        if let Some(sweep) = &mut self.sweep {
+            sweep.look(at, watch, model.retired_pc())?;
         }
         if watch.levels() != self.before.levels() {
             if let Some(waveform) = &mut self.waveform {
@@ -143,11 +188,22 @@ impl Instruments {
         if let (Some(trace), Some(path)) = (self.trace, &options.retired) {
             trace.finish().map_err(|error| of_file(path, error))?;
         }
+        if let (Some(mut reads), Some(path)) = (self.reads, &options.reads) {
+            reads.flush().map_err(|error| of_file(path, error))?;
+        }
+        if let (Some(sweep), Some((path, _))) = (self.sweep, &options.arrivals) {
+            sweep.finish().map_err(|error| of_file(path, error))?;
+        }
         if let (Some(profile), Some(path)) = (self.profile, &options.profile) {
             profile.write(create(path)?).map_err(|error| of_file(path, error))?;
         }
         Ok(())
     }
+}
+
+/// Returns whether an instruction reads `mcycle` or `cycle`.
+fn reads_the_counter(instruction: u32) -> bool {
+    instruction & 0xf_f07f == 0x2073 && matches!(instruction >> 20, 0xb00 | 0xc00)
 }
 
 /// The instruction at an address; 0 outside of the memory. Programs on the board do not modify

@@ -1,7 +1,7 @@
 //! Builds the stream of records of figures that the lab has found itself. A machine passes it on
 //! like a port's, so that such figures are kept, judged and shown like any others.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use chronoscope_suite::{
     Reason,
     wire::{self, BLOCK, MAX_FRAME, Record, Sample, Samples, Series},
@@ -26,6 +26,16 @@ pub fn samples(intervals: &[Interval]) -> impl Iterator<Item = Sample> {
         last = interval.start;
         Sample { gap, value: interval.length }
     })
+}
+
+/// The frames of a stream, without their ends.
+///
+/// # Errors
+/// The last one has no end.
+pub fn frames(stream: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let mut frames: Vec<Vec<u8>> = stream.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
+    ensure!(frames.pop().is_none_or(|rest| rest.is_empty()), "the stream was cut short");
+    Ok(frames)
 }
 
 /// A stream under construction. Every method fails if a record is longer than a frame.

@@ -108,12 +108,17 @@ const STARTS: usize = 20_002;
 pub fn mark(chip: &Chip, image: &str, folder: &Folder) -> String {
     let loads = folder.path("loads");
     qemu(chip, image, &[], &format!("loads={loads}"));
+    farthest_reads(&loads, STARTS)
+}
+
+/// The address that reads a clock this number of times, over the longest time.
+fn farthest_reads(file: &str, count: usize) -> String {
     let mut times: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for line in fs::read_to_string(loads).unwrap().lines() {
+    for line in fs::read_to_string(file).unwrap().lines() {
         let (time, at) = line.split_once(' ').unwrap();
         times.entry(at.to_owned()).or_default().push(time.parse().unwrap());
     }
-    times.retain(|_, times| times.len() == STARTS);
+    times.retain(|_, times| times.len() == count);
     let span = |times: &[u64]| times[times.len() - 1] - times[0];
     times.into_iter().max_by_key(|(_, times)| span(times)).expect("the samples start at a read").0
 }
@@ -146,6 +151,61 @@ fn one_process_an_arrival_finds_the_same_waits() {
             assert_eq!(words[..2], [arrival as u64, found[arrival]], "{kernel}@{on}: {line}");
         }
     }
+}
+
+/// The bench board around Ibex with this image of `rv32` and these options, until it ends.
+fn bench(kernel: &str, options: &[&str]) {
+    let mut bench = Command::new(target().join("bench/ibex/release/chronoscope-bench"));
+    bench.arg(RV32.image(kernel)).args(["--request", "switch tasks=2 loops=1000"]).args(options);
+    assert!(bench.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().success());
+}
+
+/// The alarm of a core's own logic at every cycle of a round, and a start of the board for some of them.
+#[test]
+fn a_start_of_the_board_an_arrival_finds_the_same_waits() {
+    for (kernel, step) in [("tandem", 13), ("freertos", 131)] {
+        let step = if effort(1) > 1 { 1 } else { step };
+        let folder = Folder::new(&format!("worst-{kernel}-ibex"));
+        let found = worst("switch", &format!("{kernel}@ibex"));
+        let (reads, arrivals) = (folder.path("reads"), folder.path("arrivals"));
+        bench(kernel, &["--reads", &reads]);
+        let mark = farthest_reads(&reads, 1002);
+        let longest = (0..found.len()).max_by_key(|arrival| found[*arrival]);
+        for arrival in (0..found.len()).step_by(step).chain(longest) {
+            let first = arrival.to_string();
+            let options = ["--mark", &mark, "--skip", "40", "--first", &first];
+            bench(kernel, &[&["--arrivals", &arrivals], &options[..]].concat());
+            let text = fs::read_to_string(&arrivals).unwrap();
+            let line = text.lines().find(|line| line.starts_with("arrival ")).unwrap();
+            let expected = format!("arrival {arrival} {} ", found[arrival]);
+            assert!(line.starts_with(&expected), "{kernel}: {line}, not {expected}");
+        }
+    }
+}
+
+/// A core needs some cycles to enter a handler. tandem masks interrupts for a hundred cycles, FreeRTOS for
+/// twice as many; asleep, a core is in one state.
+#[test]
+fn a_real_core_has_its_longest_wait() {
+    let case = ["worst", "switch", "--target", "tandem@ibex,freertos@ibex", "--set", "tasks=2"];
+    let answer = chronoscope(&case);
+    answer
+        .exits(0)
+        .shows(" arrivals tried: an interrupt waits at most ")
+        .shows(" cycles in FreeRTOS, ");
+    answer.shows("Exhaustive: every arrival in this round").shows(" cycles: arrival at cycle ");
+    for (target, rounds, longest) in [
+        ("tandem@ibex", 180..=230, 120..=160),
+        ("freertos@ibex", 900..=1200, 250..=320),
+        ("tandem@cv32e40p", 130..=230, 80..=160),
+    ] {
+        let waits = worst("switch", target);
+        let found = waits.iter().copied().max().unwrap();
+        assert!(rounds.contains(&waits.len()) && longest.contains(&found), "{target}: {found}");
+        assert!(waits.iter().all(|wait| *wait == 0 || *wait >= 4), "{target}: {waits:?}");
+    }
+    let waits = worst_of_one("wakeup", "tandem@ibex");
+    assert!((1000..2000).contains(&waits.len()), "{}", waits.len());
 }
 
 /// The title has the number of arrivals and the waits, the longest first, and a note says where. tandem
@@ -287,6 +347,47 @@ fn the_longest_stretches_of_five_kernels_are_exhaustive() {
     holds_every_sample("freertos@cortex-m4", "tasks=30");
 }
 
+/// A row of the table of `docs/tandem.md`: the question, its states, and the longest wait on each target.
+type Row = (Vec<&'static str>, &'static str, Vec<(&'static str, u64)>);
+
+fn rows_of_tandem() -> Vec<Row> {
+    let page = include_str!("../../../docs/tandem.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `worst "));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (question, _) = cells[0].split_once('`').expect("a command");
+        let question = question.split(' ').collect();
+        let targets = ["tandem@cortex-m4", "tandem@rv32", "tandem@ibex"].into_iter();
+        let waits =
+            targets.zip(&cells[2..5]).filter_map(|(on, wait)| Some((on, wait.parse().ok()?)));
+        (question, cells[1], waits.collect())
+    })
+    .collect()
+}
+
+/// The page has the longest wait of all states. The full test asks for the first state, on a Cortex-M4.
+#[test]
+fn the_page_of_tandem_has_its_longest_waits() {
+    let is_long = effort(1) > 1;
+    let rows = rows_of_tandem();
+    assert!(rows.len() > 10, "{rows:?}");
+    for (question, states, known) in rows {
+        let states = states.replace(", ", ",");
+        let asked = if is_long { &states } else { states.split(',').next().unwrap() };
+        let asked = format!("tasks={asked}");
+        for (on, expected) in known.into_iter().take(if is_long { 3 } else { 1 }) {
+            let mut case = vec!["worst", question[0], "--target", on, "--format", "json"];
+            let tasks = Some(&*asked).filter(|_| states != "–");
+            let sets = question[1..].iter().copied().chain(tasks);
+            sets.for_each(|set| case.extend(["--set", set]));
+            let run = chronoscope(&case).json();
+            let longest = run["cases"].as_array().unwrap().iter().flat_map(waits).max().unwrap();
+            let holds = longest == expected || !is_long && longest < expected;
+            assert!(holds, "{case:?}: {longest}, and docs/tandem.md has {expected}");
+        }
+    }
+}
+
 /// A tick more than there should be delays the rounds of FreeRTOS for long: an image starts anew for
 /// each arrival of them.
 #[test]
@@ -323,6 +424,10 @@ fn impossible_questions_are_one_line() {
     ask(&["message", "--set", "tasks=2"]).shows("`message` has no parameter `tasks`");
     ask(&["masked", "--target", "tandem@rv32"])
         .shows("shares its interrupt with the kernel's alarm");
+    ask(&["masked", "--target", "tandem@ibex"])
+        .complains("its timer shares its interrupt with the kernel's alarm");
+    ask(&["--target", "tandem@ibex", "--set", "interrupt=7"]).complains("leave out `interrupt`");
+    ask(&["--target", "tandem@cva6"]).complains("does not show its instructions");
     ask(&["switch", "--target", "tandem@cortex-m0"]).shows("cannot be made pending here");
     let why = |more: &[&str]| chronoscope(&[&["why"], more].concat());
     why(&["tandem@cortex-m4", "tandem@cortex-m4"]).complains("twice: name two targets");

@@ -81,7 +81,7 @@ const MACHINE: House = House {
         &["firmware", "host"],
         &["family"],
         &["images"],
-        &["builder", "given", "marks", "processes", "scratch"],
+        &["arrivals", "builder", "given", "marks", "processes", "scratch"],
         &["lib"],
         &["description", "determinism", "stream"],
         &["lock", "permission", "profile", "request", "setup"],
@@ -250,7 +250,7 @@ const BENCH: House = House {
         &["main"],
         &["run"],
         &["image", "options", "retirement", "semihosting", "waveform"],
-        &["probe"],
+        &["arrivals", "probe"],
         &["model"],
     ],
 };

@@ -11,11 +11,12 @@ use super::{
 };
 use crate::{
     Start,
+    arrivals::{Sweep, Waits},
     marks::Argument,
     qemu::{
         chip::quoted,
         modelled::{FILE, Modelled, Reads},
-        worst::{Rounds, Sweep},
+        worst::Rounds,
     },
     stream::StreamBuilder,
 };
@@ -49,7 +50,8 @@ impl Observed<'_> {
         let tried = once(0)?.completed(once)?;
         let mut stream = StreamBuilder::begin(&self.name, start.request)?;
         stream.send(&self.clock())?;
-        tried.write(&mut stream, self.chip.is_some(), &self.image.symbols()?)?;
+        let waits = Waits::by_model(self.chip.is_some());
+        tried.write(&mut stream, waits, &self.image.symbols()?)?;
         stream.end()
     }
 

@@ -16,7 +16,10 @@ use chronoscope_suite::{
 };
 use chronoscope_units::parse_hertz;
 
-use crate::{Request, stream::StreamBuilder};
+use crate::{
+    Request,
+    stream::{StreamBuilder, frames},
+};
 
 /// The parameter that names the chip.
 pub(super) static CHIP: Parameter = Parameter {
@@ -190,15 +193,6 @@ impl Modelled {
         }
         Ok(built.cut())
     }
-}
-
-/// The frames of a stream, without their ends.
-pub(super) fn frames(stream: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let mut frames: Vec<Vec<u8>> = stream.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-    if frames.pop().is_some_and(|rest| !rest.is_empty()) {
-        bail!("the stream was cut short");
-    }
-    Ok(frames)
 }
 
 /// A read of the clock: the number of instructions that may have slept, and the cycles before it.

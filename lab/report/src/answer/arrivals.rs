@@ -14,6 +14,9 @@ use super::{
 /// Most strips of a picture.
 const MOST: usize = 3;
 
+/// The unit of a simulated core.
+const CYCLES: &str = "cycles";
+
 /// The parameter whose values are states of one kind of round.
 const STATE: &str = "tasks";
 
@@ -87,12 +90,22 @@ impl Strip {
         amount(wait, self.unit, true)
     }
 
-    /// A wait without the unit of instructions, which stands elsewhere.
+    /// A wait without its unit if that is one of [`Self::plain_unit`], which stands elsewhere.
     pub fn short(&self, wait: f64) -> String {
-        match self.unit {
-            "instructions" => grouped(wait),
-            _ => self.amount(wait),
+        match self.plain_unit() {
+            Some(_) => grouped(wait),
+            None => self.amount(wait),
         }
+    }
+
+    /// The unit of the waits, if it is one of a processor: instructions, or cycles of a core's logic.
+    pub fn plain_unit(&self) -> Option<&'static str> {
+        ["instructions", CYCLES].into_iter().find(|unit| *unit == self.unit)
+    }
+
+    /// The unit of a place in the round.
+    pub fn place_unit(&self) -> &'static str {
+        if self.unit == CYCLES { "cycle" } else { "instruction" }
     }
 
     /// The longest wait that is possible: of a model its upper bound.

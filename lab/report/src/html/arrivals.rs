@@ -27,8 +27,9 @@ pub fn figure(strips: &[Strip]) -> Markup {
         div class="two on" {
             div {
                 p.cap {
-                    "From the arrival to the handler, for an arrival at each instruction of one round"
-                    @if strips.iter().all(|strip| strip.bound.is_none()) { "; in instructions" }
+                    "From the arrival to the handler, for an arrival at each "
+                    (strips.first().map_or("instruction", Strip::place_unit)) " of one round"
+                    @if let Some(unit) = strips.first().and_then(Strip::plain_unit) { "; in " (unit) }
                 }
                 @for (index, strip) in strips.iter().enumerate() { (one(index, strip, longest)) }
             }
@@ -77,11 +78,11 @@ fn one(index: usize, strip: &Strip, longest: f64) -> Markup {
             div.at style=(format!("{side};bottom:calc({above:.1}% + 8px)")) {
                 b { (strip.short(strip.longest())) }
                 @if strip.bound.is_some() { " by the estimate" }
-                " at instruction " (grouped(strip.at() as f64))
+                " at " (strip.place_unit()) " " (grouped(strip.at() as f64))
                 @if !strip.place.is_empty() { br; small { (strip.place) } }
             }
         }
-        div.ends { span { "0" } span { "instruction " (grouped(strip.waits.len() as f64 - 1.0)) } }
+        div.ends { span { "0" } span { (strip.place_unit()) " " (grouped(strip.waits.len() as f64 - 1.0)) } }
     }
 }
 

@@ -78,6 +78,8 @@ const PATIENCE: u32 = 200;
 const MOST_MARKS: u32 = 8;
 /// How often an arrival is tried.
 const TRIES: u32 = 20;
+/// How often, in rounds for many arrivals, the first one that was not tried is tried.
+const TRIES_OF_MANY: u32 = 1000;
 /// Most lines of `loads=`.
 const MOST_LOADS: usize = 2_000_000;
 
@@ -530,7 +532,7 @@ impl Sweep {
         let Some(aside) = &mut self.aside else { return };
         let is_the_same = aside.first() == Some(self.arrival);
         self.tries = if is_the_same { self.tries + 1 } else { 0 };
-        if self.tries == TRIES {
+        if self.tries == TRIES_OF_MANY {
             aside.note(self.arrival, Outcome::Missed);
             self.tries = 0;
         }

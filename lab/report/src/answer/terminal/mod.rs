@@ -554,10 +554,11 @@ fn strips(strips: &[Strip], width: usize, most: usize) -> Vec<Line> {
             Style::Dim,
             cut(
                 &format!(
-                    "{}, at most {}{}: arrival at instruction {} ○ of {}",
+                    "{}, at most {}{}: arrival at {} {} ○ of {}",
                     strip.name(),
                     strip.amount(strip.longest()),
                     strip.bound.map_or("", |_| " by the estimate"),
+                    strip.place_unit(),
                     strip.at(),
                     arrivals
                 ),

@@ -2,6 +2,8 @@
 //! pins. It runs the images of `rv32`, and the images of `rv64` on a core of 64 bits. The board is in
 //! `bench/`; `docs/machines/bench.md` describes how it is built.
 
+mod worst;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -11,7 +13,7 @@ use std::{
 };
 
 use anyhow::{Context, Error, Result, bail};
-use chronoscope_suite::{Parameter, Values};
+use chronoscope_suite::{Parameter, Values, experiments};
 
 use super::{
     Description, Machine, Properties, Provenance, Recording, Request, Start,
@@ -118,6 +120,7 @@ impl Family for Cores {
         let Some((core, image)) = look_up(images, target)? else { return Ok(None) };
         let has_processes = image.has(Variant::Processes);
         let identifiers = identifiers(core);
+        let shows_instructions = parameters(core).any(|parameter| parameter.name == PINS.name);
         let default = |parameter: &'static Parameter| match parameter.name == ASID.name {
             true => identifiers.default(),
             false => parameter.default,
@@ -128,7 +131,10 @@ impl Family for Cores {
         Ok(Some(Description {
             parameters: parameters.collect(),
             kind: Some(image.kind().to_owned()),
-            check: Arc::new(move |request| Asked::new(request, identifiers).map(drop)),
+            check: Arc::new(move |request| {
+                let asked = Asked::new(request, identifiers)?;
+                if asked.is_worst() { worst::check(&asked, shows_instructions) } else { Ok(()) }
+            }),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
     }
@@ -176,6 +182,9 @@ impl Machine for Rtl<'_> {
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
         let asked = self.asked(start.request)?;
+        if asked.is_worst() {
+            return worst::run(self, start, &asked, sink).map(|()| Recording::new());
+        }
         let image = self.image.variant(asked.variant)?;
         let folder = scratch::folder()?;
         let mut command = Command::new(bench(self.images, &self.core.name)?);
@@ -226,6 +235,11 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
+    /// Returns whether every arrival of an interrupt is asked for.
+    fn is_worst(&self) -> bool {
+        self.request.experiment() == experiments::worst::SPEC.name
+    }
+
     fn new(request: &'a Request, identifiers: Identifiers) -> Result<Self> {
         let value =
             |parameter: &Parameter| request.get(parameter.name).unwrap_or(parameter.default);

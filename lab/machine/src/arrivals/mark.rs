@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 use chronoscope_suite::wire::{self, Record, Role};
 
-use crate::qemu::modelled::frames;
+use crate::stream::frames;
 
 /// The starts of a stream's first measured series.
 pub enum Starts {

@@ -34,6 +34,32 @@ struct Arrival {
     cycles: [u64; 3],
 }
 
+/// The unit of the waits and of the places in a round.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Waits {
+    /// Instructions of an emulator.
+    Instructions,
+    /// Instructions, whose waits are cycles of a model, with bounds.
+    Modelled,
+    /// Cycles of a core's logic.
+    Cycles,
+}
+
+impl Waits {
+    /// The waits of an emulated round, with or without the model of a chip.
+    pub fn by_model(is_modelled: bool) -> Self {
+        if is_modelled { Self::Modelled } else { Self::Instructions }
+    }
+
+    /// The unit of a place in the round.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Instructions | Self::Modelled => "instruction",
+            Self::Cycles => "cycle",
+        }
+    }
+}
+
 /// All arrivals of a round.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Sweep {
@@ -123,12 +149,11 @@ impl Sweep {
         self.arrivals.iter().rev().max_by_key(|arrival| arrival.wait)
     }
 
-    /// Writes the waits, the evidence, and the place of the longest wait. With `is_modelled`, the waits
-    /// are cycles with bounds.
+    /// Writes the waits, the evidence, and the place of the longest wait.
     pub(crate) fn write(
         &self,
         stream: &mut StreamBuilder,
-        is_modelled: bool,
+        waits: Waits,
         symbols: &Symbols<'_>,
     ) -> Result<()> {
         let mut send = |series: Series<'_>, value: fn(&Arrival) -> u64| {
@@ -142,7 +167,7 @@ impl Sweep {
             stream.series(series, samples)
         };
         let beside = |name| Series { role: Role::Auxiliary, ..Series::measured(name) };
-        if is_modelled {
+        if waits == Waits::Modelled {
             send(Series::measured(WAIT), |arrival| arrival.cycles[1].div_ceil(2))?;
             send(beside("arrival to handler, at least"), |arrival| arrival.cycles[0])?;
             send(beside("arrival to handler, at most"), |arrival| arrival.cycles[2])?;
@@ -157,8 +182,9 @@ impl Sweep {
         if let Some(worst) = self.worst() {
             let at = self.path.get(worst.place as usize).copied().unwrap_or_default();
             stream.send(&Record::Figure { name: "at", unit: "", value: worst.place as f64 })?;
+            let unit = waits.name();
             stream.send(&Record::Log(&format!(
-                "{LONGEST_WAIT}{} instructions, for an arrival at instruction {} of {round}, in {}",
+                "{LONGEST_WAIT}{} {unit}s, for an arrival at {unit} {} of {round}, in {}",
                 worst.wait,
                 worst.place,
                 symbols.place(at)

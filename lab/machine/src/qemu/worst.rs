@@ -2,15 +2,11 @@
 //! of another experiment.
 //!
 //! The image runs twice, unchanged. In the first run, QEMU's plugin writes the reads of clocks, which
-//! may be loads from devices; the starts of the samples are among them, and the read at which most
-//! samples start is the mark, where a round begins. In the second run the plugin makes the interrupt
+//! may be loads from devices; the mark is among them. In the second run the plugin makes the interrupt
 //! pending, an instruction later in each round (`ports/qemu-plugin/src/arrivals`).
 //!
 //! The samples of `masked` start when an interrupt is due. There the mark is the function that sets it,
 //! once a round.
-
-mod mark;
-mod sweep;
 
 use std::{
     fs,
@@ -24,8 +20,6 @@ use chronoscope_suite::{
     wire::{Clock, Domain, Record},
 };
 
-use self::mark::{Starts, inner_mark, mark, starts};
-pub(crate) use self::sweep::Sweep;
 use super::{
     Qemu, Variant,
     chip::{self, quoted},
@@ -33,12 +27,12 @@ use super::{
     plugin, semihosting,
 };
 use crate::{
-    Request, Round, Start, description::word_of_kind, profile::Symbols, scratch,
+    Request, Round, Start,
+    arrivals::{Asked, SKIPPED, Starts, Sweep, Waits, inner_mark, mark, starts},
+    profile::Symbols,
+    scratch,
     stream::StreamBuilder,
 };
-
-/// The rounds before the first one that counts, in which caches of the kernel's own fill.
-const SKIPPED: u32 = 20;
 
 /// The arrivals in a round of `masked`, whose handler leaves the kernel as it is.
 const TOGETHER: u32 = 32;
@@ -73,7 +67,8 @@ pub(super) fn run(
         }
     };
     stream.send(&clock)?;
-    tried.write(&mut stream, bench.modelled.is_some(), &Symbols::read(&image)?)?;
+    let waits = Waits::by_model(bench.modelled.is_some());
+    tried.write(&mut stream, waits, &Symbols::read(&image)?)?;
     sink(&stream.end()?)
 }
 
@@ -207,7 +202,7 @@ impl<'a, 'm> Bench<'a, 'm> {
     /// Tries the arrivals from the instruction `first` of the round on.
     fn sweep(&self, mark: u64, first: usize) -> Result<Sweep> {
         let arrivals = self.folder.path("arrivals");
-        let options = self.asked.rounds(mark).options(&arrivals, first, self.modelled.as_ref());
+        let options = rounds(&self.asked, mark).options(&arrivals, first, self.modelled.as_ref());
         let options = format!("{},{options}", self.plugin);
         let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
         let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
@@ -262,77 +257,11 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// The round that is asked for.
-struct Asked {
-    request: Request,
-    exception: Option<String>,
-}
-
-impl Asked {
-    /// # Errors
-    /// The experiment of the round does not have one of the parameters.
-    fn new(request: &Request, kind: &str) -> Result<Self> {
-        let name = request.get("of").unwrap_or("switch");
-        let Some(spec) = experiments::find(name) else { bail!("unknown experiment `{name}`") };
-        let mut inner = Request::new(name);
-        for parameter in experiments::worst::SPEC.parameters {
-            let passed = !matches!(parameter.name, "of" | "interrupt");
-            if let Some(value) = request.get(parameter.name).filter(|_| passed) {
-                ensure!(
-                    spec.parameters.iter().any(|known| known.name == parameter.name),
-                    "`{name}` has no parameter `{}`",
-                    parameter.name
-                );
-                inner = inner.with(parameter.name, value);
-            }
-        }
-        for parameter in spec.parameters {
-            if let Some(word) = word_of_kind(parameter, kind)
-                && inner.get(parameter.name).is_none()
-            {
-                inner = inner.with(parameter.name, word);
-            }
-        }
-        let exception = request.get("interrupt").map(str::to_owned);
-        let asked = Self { request: inner, exception };
-        // The handler of another one may call the kernel, and is a part of the round.
-        ensure!(
-            asked.exception.is_none() || !asked.is_set_once_a_round(),
-            "`masked` has an interrupt of its own: leave out `interrupt`"
-        );
-        Ok(asked)
+/// The rounds that are asked for, from this mark on.
+fn rounds(asked: &Asked, mark: u64) -> Rounds<'_> {
+    if !asked.is_set_once_a_round() {
+        return Rounds::new(mark, asked.exception.as_deref());
     }
-
-    /// Returns whether the experiment sets an interrupt once a round, whose handler calls no kernel.
-    fn is_set_once_a_round(&self) -> bool {
-        self.request.experiment() == experiments::masked::SPEC.name
-    }
-
-    /// The rounds from this mark on.
-    fn rounds(&self, mark: u64) -> Rounds<'_> {
-        if !self.is_set_once_a_round() {
-            return Rounds::new(mark, self.exception.as_deref());
-        }
-        let skipped = experiments::masked::ALONE as u32 + SKIPPED;
-        Rounds { mark, skipped, exception: Some("urgent"), together: Some(TOGETHER) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::request::request;
-
-    #[test]
-    fn the_round_is_of_the_kernel_s_own_kind_of_task() {
-        let asked = |text, kind| Asked::new(&request(text), kind).map(|asked| asked.request);
-        let switch = asked("worst of=switch tasks=2 interrupt=15", "coroutine").unwrap();
-        assert_eq!(switch, request("switch tasks=2 pair=coroutine-coroutine"));
-        let message = asked("worst of=message kind=thread", "coroutine").unwrap();
-        assert_eq!(message, request("message kind=thread"));
-        let error = asked("worst of=message tasks=2", "thread").unwrap_err().to_string();
-        assert!(error.contains("`message` has no parameter `tasks`"), "{error}");
-        let error = asked("worst of=masked interrupt=44", "thread").unwrap_err().to_string();
-        assert!(error.contains("leave out `interrupt`"), "{error}");
-    }
+    let skipped = experiments::masked::ALONE as u32 + SKIPPED;
+    Rounds { mark, skipped, exception: Some("urgent"), together: Some(TOGETHER) }
 }
