@@ -61,7 +61,7 @@ fn paths_take_no_more_cycles_than_documented() {
     }
     let refused = program("bench calls");
     assert_eq!(refused.status, Some(1));
-    assert!(refused.stdout.contains("the core has too few ASIDs"), "{refused:#?}");
+    assert!(refused.stderr.contains("the core has too few ASIDs"), "{refused:#?}");
 }
 
 /// All scenes but `latency`, whose bound is in instructions: this clock counts cycles.

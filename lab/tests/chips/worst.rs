@@ -427,6 +427,7 @@ fn impossible_questions_are_one_line() {
     ask(&["masked", "--target", "tandem@ibex"])
         .complains("its timer shares its interrupt with the kernel's alarm");
     ask(&["--target", "tandem@ibex", "--set", "interrupt=7"]).complains("leave out `interrupt`");
+    ask(&["--target", "tandem@ibex", "--set", "pins=yes"]).complains("leave out `pins`");
     ask(&["--target", "tandem@cva6"]).complains("does not show its instructions");
     ask(&["switch", "--target", "tandem@cortex-m0"]).shows("cannot be made pending here");
     let why = |more: &[&str]| chronoscope(&[&["why"], more].concat());

@@ -31,6 +31,7 @@ const FEW: u32 = 1000;
 pub(super) fn check(board: &Board<'_>, shows_instructions: bool) -> Result<()> {
     let has = |name| board.request.get(name).is_some_and(|value| !value.is_empty());
     ensure!(shows_instructions, "`worst`: the board of this core does not show its instructions");
+    ensure!(!board.pins, "`worst` draws no pins: leave out `pins`");
     ensure!(
         !board.request.has("of", experiments::masked::SPEC.name),
         "`worst masked`: on this board its timer shares its interrupt with the kernel's alarm"
