@@ -411,6 +411,19 @@ fn several_states_are_one_answer() {
     answer.shows(&format!("tandem ({worst})"));
 }
 
+/// A repetition tries the same arrivals again.
+#[test]
+fn repetitions_are_no_more_arrivals() {
+    let case = ["worst", "switch", "--target", "tandem@cortex-m4"];
+    let title = |more: &[&str]| {
+        let answer = chronoscope(&[&case[..], more].concat());
+        answer.exits(0).shows("All ").shows(" arrivals tried: ");
+        let mut lines = answer.stdout.lines();
+        lines.find(|line| line.starts_with("All ")).unwrap().to_owned()
+    };
+    assert_eq!(title(&["--repeat", "2"]), title(&[]));
+}
+
 #[test]
 fn a_run_is_the_same_bytes_twice() {
     gives_the_same_bytes_twice(&["worst", "message", "--target", "tandem@cortex-m4"], 2);

@@ -43,7 +43,8 @@ pub struct Strip {
 impl Strip {
     fn from_case(case: &CaseResult) -> Option<Self> {
         let series = case.measured().next()?;
-        let waits: Vec<f64> = series.samples.iter().map(|(_, wait)| *wait).collect();
+        let all: Vec<f64> = series.samples.iter().map(|(_, wait)| *wait).collect();
+        let waits = of_one_round(&all, case.repetitions);
         let bound = case.at_most(series).and_then(|most| most.summary.max);
         let unit = series.unit.name();
         let note = case.log.iter().find_map(|line| line.strip_prefix(LONGEST_WAIT));
@@ -135,6 +136,17 @@ impl Strip {
     }
 }
 
+/// The longest wait of each arrival, from the waits of all repetitions: each tries the same ones. All waits
+/// as they are if the repetitions have rounds of several lengths.
+fn of_one_round(all: &[f64], repetitions: usize) -> Vec<f64> {
+    let length = all.len() / repetitions.max(1);
+    if length == 0 || length * repetitions != all.len() {
+        return all.to_vec();
+    }
+    let longest = |place| all[place..].iter().step_by(length).copied().fold(0.0, f64::max);
+    (0..length).map(longest).collect()
+}
+
 /// Returns whether a case tries arrivals: the experiment's, or an observed image's.
 pub fn is_exhaustive(case: &CaseResult) -> bool {
     case.experiment == SPEC.name || case.parameters.contains_key("arrivals")
@@ -214,6 +226,13 @@ mod tests {
             place: String::new(),
             unit: "instructions",
         }
+    }
+
+    #[test]
+    fn repetitions_try_the_same_arrivals() {
+        assert_eq!(of_one_round(&[1.0, 9.0, 3.0, 1.0, 8.0, 4.0], 2), [1.0, 9.0, 4.0]);
+        assert_eq!(of_one_round(&[1.0, 9.0, 3.0], 2), [1.0, 9.0, 3.0]);
+        assert_eq!(of_one_round(&[], 2), [0.0; 0]);
     }
 
     #[test]
