@@ -94,8 +94,8 @@ module bench (
 
   logic alarm_line, stimulus_line;
   rtc rtc (
-    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .arrive_i, .req_i(data_req && at_rtc), .we_i(data_we),
-    .addr_i(data_addr[4:2]),
+    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .arrive_i, .req_i(data_req && at_rtc),
+    .we_i(data_we), .addr_i(data_addr[4:2]),
     .wdata_i(data_wdata), .rdata_o(rtc_rdata), .due_o(alarm_due), .line_o(alarm_line)
   );
   bench_registers bench_registers (

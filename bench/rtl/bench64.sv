@@ -66,8 +66,8 @@ module bench (
     .go_on_at_i, .answer_i
   );
   rtc rtc (
-    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .arrive_i, .req_i(req && at_rtc), .we_i(we),
-    .addr_i(addr[4:2]), .wdata_i(wdata), .rdata_o(rtc_rdata), .due_o(alarm_due),
+    .clk_i, .rst_ni, .now_i(now), .next_now_i(next_now), .arrive_i, .req_i(req && at_rtc),
+    .we_i(we), .addr_i(addr[4:2]), .wdata_i(wdata), .rdata_o(rtc_rdata), .due_o(alarm_due),
     .line_o(alarm_line)
   );
   bench_registers bench_registers (

@@ -48,8 +48,13 @@ fn until_exit(
     let (mut time, mut begun, mut skip, mut idle) = (0, false, 0, 0);
     loop {
         let arrives = instruments.arrives(time + 1 + skip);
-        model.arrive(arrives);
+        if arrives {
+            model.arrive(true);
+        }
         let watch = if skip == 0 { model.cycle() } else { model.skip(skip) };
+        if arrives {
+            model.arrive(false);
+        }
         time += 1 + skip;
         skip = 0;
         idle = if watch.sleeps() { idle + 1 } else { 0 };

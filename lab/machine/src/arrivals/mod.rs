@@ -10,8 +10,9 @@ mod sweep;
 use anyhow::{Result, bail, ensure};
 use chronoscope_suite::experiments;
 
+use self::mark::{inner_mark, mark};
 pub(crate) use self::{
-    mark::{Starts, inner_mark, mark, starts},
+    mark::{Starts, starts},
     sweep::{Sweep, Waits},
 };
 use crate::{Request, description::word_of_kind};
@@ -65,6 +66,32 @@ impl Asked {
     /// Returns whether the experiment sets an interrupt once a round, whose handler calls no kernel.
     pub fn is_set_once_a_round(&self) -> bool {
         self.request.experiment() == experiments::masked::SPEC.name
+    }
+}
+
+/// The arrivals that one start of the image tried, and the mark of its rounds.
+pub(crate) struct Tried {
+    /// The address of the instruction at which a round begins.
+    pub mark: u64,
+    /// The arrivals.
+    pub sweep: Sweep,
+}
+
+impl Tried {
+    /// Finds the round by the starts of the samples among the reads of clocks, a line each. `sweep` starts the
+    /// image, and tries the arrivals from a mark on.
+    ///
+    /// # Errors
+    /// The samples do not start at reads of the clock, or a start fails.
+    pub fn new(starts: &[i64], reads: &str, sweep: impl Fn(u64) -> Result<Sweep>) -> Result<Self> {
+        let mark = mark(starts, reads)?;
+        let tried = Self { mark, sweep: sweep(mark)? };
+        // A sample may be of many operations, one after the other: then one of them is the round.
+        let inner = if tried.sweep.is_complete() { None } else { inner_mark(&tried.sweep.path) };
+        match inner {
+            None => Ok(tried),
+            Some(mark) => Ok(Self { mark, sweep: sweep(mark)? }),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Request, Round, Start,
-    arrivals::{Asked, SKIPPED, Starts, Sweep, Waits, inner_mark, mark, starts},
+    arrivals::{Asked, SKIPPED, Starts, Sweep, Tried, Waits, starts},
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -121,12 +121,6 @@ enum Found {
     Refused(String),
 }
 
-/// The arrivals that one start of the image tried, and the mark of its rounds.
-struct Tried {
-    mark: u64,
-    sweep: Sweep,
-}
-
 impl<'a, 'm> Bench<'a, 'm> {
     fn new(qemu: &'a Qemu<'m>, start: &'a Start<'a>) -> Result<Self> {
         let (modelled, request) = Modelled::split(start.request, qemu.chip, qemu.parts())?;
@@ -171,14 +165,8 @@ impl<'a, 'm> Bench<'a, 'm> {
             Starts::Of(starts) => starts,
             Starts::Refused(why) => return Ok(Found::Refused(why)),
         };
-        let mark = mark(&starts, &fs::read_to_string(&loads)?)?;
-        let tried = Tried { mark, sweep: self.sweep(mark, 0)? };
-        // A sample may be of many operations, one after the other: then one of them is the round.
-        let inner = if tried.sweep.is_complete() { None } else { inner_mark(&tried.sweep.path) };
-        Ok(Found::Round(match inner {
-            None => tried,
-            Some(mark) => Tried { mark, sweep: self.sweep(mark, 0)? },
-        }))
+        let loads = fs::read_to_string(&loads)?;
+        Tried::new(&starts, &loads, |mark| self.sweep(mark, 0)).map(Found::Round)
     }
 
     /// Finds the round of `masked`, from one setting of its interrupt to the next. A short run tells

@@ -17,7 +17,7 @@ use chronoscope_suite::{
 use super::{Asked as Board, Rtl, bench};
 use crate::{
     Request, Start,
-    arrivals::{Asked, SKIPPED, Starts, Sweep, Waits, inner_mark, mark, starts},
+    arrivals::{Asked, SKIPPED, Starts, Sweep, Tried, Waits, starts},
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -58,8 +58,8 @@ pub(super) fn run(
     let file = rtl.image.variant(board.variant)?;
     let program = bench(rtl.images, &rtl.core.name)?;
     let rounds = Rounds { program, file, board, asked, start, folder: scratch::folder()? };
-    let (mark, sweep) = match rounds.starts()? {
-        (reads, Starts::Of(starts)) => rounds.first(&starts, &reads)?,
+    let Tried { mark, sweep } = match rounds.starts()? {
+        (reads, Starts::Of(starts)) => Tried::new(&starts, &reads, |mark| rounds.sweep(mark, 0))?,
         (_, Starts::Refused(why)) => return sink(&stream.refuse(&why)?),
     };
     let tried = sweep.completed(|first| rounds.sweep(mark, first))?;
@@ -108,18 +108,6 @@ impl Rounds<'_> {
             Ok(())
         })?;
         Ok((reads, starts(&stream)?))
-    }
-
-    /// The mark of the rounds, and the arrivals that one start of the image has rounds for.
-    fn first(&self, starts: &[i64], reads: &str) -> Result<(u64, Sweep)> {
-        let mark = mark(starts, reads)?;
-        let sweep = self.sweep(mark, 0)?;
-        // A sample may be of many operations, one after the other: then one of them is the round.
-        let inner = if sweep.is_complete() { None } else { inner_mark(&sweep.path) };
-        match inner {
-            None => Ok((mark, sweep)),
-            Some(mark) => Ok((mark, self.sweep(mark, 0)?)),
-        }
     }
 
     /// Tries the arrivals from the cycle `first` of the round on.

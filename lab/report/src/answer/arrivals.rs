@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoscope_run::{CaseResult, Run, names::LONGEST_WAIT};
+use chronoscope_run::{CaseResult, Run, Unit, names::LONGEST_WAIT};
 use chronoscope_suite::experiments::worst::SPEC;
 
 use super::{
@@ -13,9 +13,6 @@ use super::{
 
 /// Most strips of a picture.
 const MOST: usize = 3;
-
-/// The unit of a simulated core.
-const CYCLES: &str = "cycles";
 
 /// The parameter whose values are states of one kind of round.
 const STATE: &str = "tasks";
@@ -37,7 +34,7 @@ pub struct Strip {
     /// The state that the strip shows, as `tasks=10`; empty if it has no parameter.
     state: String,
     /// The unit of the waits.
-    unit: &'static str,
+    unit: Unit,
 }
 
 impl Strip {
@@ -46,7 +43,7 @@ impl Strip {
         let all: Vec<f64> = series.samples.iter().map(|(_, wait)| *wait).collect();
         let waits = of_one_round(&all, case.repetitions);
         let bound = case.at_most(series).and_then(|most| most.summary.max);
-        let unit = series.unit.name();
+        let unit = series.unit;
         let note = case.log.iter().find_map(|line| line.strip_prefix(LONGEST_WAIT));
         let place = note.and_then(|note| note.split_once(", in ")).map_or("", |(_, place)| place);
         let place = place.to_owned();
@@ -88,7 +85,7 @@ impl Strip {
 
     /// A wait in words.
     pub fn amount(&self, wait: f64) -> String {
-        amount(wait, self.unit, true)
+        amount(wait, self.unit.name(), true)
     }
 
     /// A wait without its unit if that is one of [`Self::plain_unit`], which stands elsewhere.
@@ -101,12 +98,12 @@ impl Strip {
 
     /// The unit of the waits, if it is one of a processor: instructions, or cycles of a core's logic.
     pub fn plain_unit(&self) -> Option<&'static str> {
-        ["instructions", CYCLES].into_iter().find(|unit| *unit == self.unit)
+        self.unit.is_ticks().then(|| self.unit.name())
     }
 
     /// The unit of a place in the round.
     pub fn place_unit(&self) -> &'static str {
-        if self.unit == CYCLES { "cycle" } else { "instruction" }
+        if self.unit == Unit::Cycles { "cycle" } else { "instruction" }
     }
 
     /// The longest wait that is possible: of a model its upper bound.
@@ -224,7 +221,7 @@ mod tests {
             waits,
             bound: None,
             place: String::new(),
-            unit: "instructions",
+            unit: Unit::Instructions,
         }
     }
 
