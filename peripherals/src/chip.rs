@@ -8,6 +8,7 @@ use crate::{
     clocks::{Gate, Rates},
     exti::Exti,
     gpio::Gpio,
+    phases::Request,
     timer::Timer,
     uart::Uart,
 };
@@ -260,6 +261,14 @@ impl Peripherals {
             Kind::Gpio(_) | Kind::Exti { .. } => None,
         };
         self.devices.iter().filter_map(due).min()
+    }
+
+    /// The last request of the timer whose phases are tried, once.
+    pub fn take_request(&mut self) -> Option<Request> {
+        self.devices.iter_mut().find_map(|device| match &mut device.kind {
+            Kind::Timer { timer, .. } => timer.phases.as_mut()?.take_request(),
+            _ => None,
+        })
     }
 
     /// The levels of the interrupts, by their numbers at the interrupt controller.

@@ -11,6 +11,7 @@ mod clocks;
 mod exti;
 mod gpio;
 mod options;
+mod phases;
 #[cfg(test)]
 mod tests;
 mod timer;
@@ -19,4 +20,5 @@ mod uart;
 pub use self::{
     chip::{MOST_SENT, Peripherals, Sent},
     options::is_option,
+    phases::Request,
 };

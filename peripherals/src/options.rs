@@ -12,6 +12,7 @@
 //! | `uart=NAME:ORIGIN:ENABLE:BIT:INTERRUPT` | a serial port |
 //! | `gpio=NAME:ORIGIN:ENABLE:BIT:MODER:OSPEEDR:PUPDR` | a port of pins, with these registers after a reset |
 //! | `exti=NAME:ORIGIN:SELECTION` | external interrupts; SELECTION is the address of SYSCFG_EXTICR1 |
+//! | `phase=NAME:STEP:FIRST` | the timer NAME stands still for STEP ns after each update that raises its interrupt, and for FIRST ns after the first one |
 
 use crate::{
     bank::Bank,
@@ -19,13 +20,16 @@ use crate::{
     clocks::Gate,
     exti::Exti,
     gpio::Gpio,
+    phases::Phases,
     timer::{Features, Timer},
     uart::Uart,
 };
 
 /// The names of the options.
-const OPTIONS: [&str; 10] =
-    ["bank", "reset", "follow", "ready", "answer", "clocks", "timer", "uart", "gpio", "exti"];
+const OPTIONS: [&str; 11] = [
+    "bank", "reset", "follow", "ready", "answer", "clocks", "timer", "uart", "gpio", "exti",
+    "phase",
+];
 
 /// Returns whether an option, as `name=value`, is of this crate.
 pub fn is_option(option: &str) -> bool {
@@ -47,12 +51,13 @@ impl Peripherals {
     /// The message names an option that is not of its form.
     pub fn parse<'a>(options: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut chip = Self::default();
-        for option in options {
-            let Some((name, value)) = option.split_once('=') else { continue };
-            if OPTIONS.contains(&name) {
-                chip.add(name, value)
-                    .ok_or_else(|| format!("`{option}`: no such register or device"))?;
-            }
+        let pairs = options.into_iter().filter_map(|option| option.split_once('='));
+        let known = pairs.filter(|(name, _)| OPTIONS.contains(name));
+        // The timer that a phase is of may be named later.
+        let (phases, others): (Vec<_>, Vec<_>) = known.partition(|(name, _)| *name == "phase");
+        for (name, value) in others.into_iter().chain(phases) {
+            chip.add(name, value)
+                .ok_or_else(|| format!("`{name}={value}`: no such register or device"))?;
         }
         chip.start();
         Ok(chip)
@@ -60,7 +65,7 @@ impl Peripherals {
 
     /// Adds the registers of an option; `None` if it is not of its form.
     fn add(&mut self, name: &str, value: &str) -> Option<()> {
-        let is_device = ["timer", "uart", "gpio", "exti"].contains(&name);
+        let is_device = ["timer", "uart", "gpio", "exti", "phase"].contains(&name);
         let (own, value) = if is_device { value.split_once(':')? } else { ("", value) };
         let numbers: Option<Vec<u32>> = value.split(':').map(number).collect();
         let gate =
@@ -77,6 +82,13 @@ impl Peripherals {
             ("clocks", &[address, crystal]) => {
                 let bank = self.banks.iter().position(|bank| bank.origin == address)?;
                 self.tree = Some((bank, crystal.into()));
+                return Some(());
+            }
+            ("phase", &[step, first]) => {
+                let is_named = |device: &&mut Device| device.name == own;
+                let device = self.devices.iter_mut().find(is_named)?;
+                let Kind::Timer { timer, .. } = &mut device.kind else { return None };
+                timer.phases = Some(Phases::new(step, first));
                 return Some(());
             }
             ("reset" | "ready" | "follow", numbers) => return self.add_to_bank(name, numbers),

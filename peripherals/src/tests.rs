@@ -41,7 +41,13 @@ struct Chip {
 impl Chip {
     /// The chip after a reset, with the clocks of its devices.
     fn new() -> Self {
-        let mut chip = Self { chip: Peripherals::parse(OPTIONS).unwrap(), now: 0 };
+        Self::with(&[])
+    }
+
+    /// With more options.
+    fn with(more: &[&str]) -> Self {
+        let options = OPTIONS.iter().chain(more).copied();
+        let mut chip = Self { chip: Peripherals::parse(options).unwrap(), now: 0 };
         chip.write(RCC, 0x08, 1);
         chip.write(RCC, 0x40, 1 | 1 << 17);
         chip.write(RCC, 0x30, 1);
@@ -303,4 +309,38 @@ fn wrong_options_are_refused() {
     }
     assert!(Peripherals::parse(["bank=0:8", "ready=4:32"]).is_err());
     assert!(Peripherals::parse(["bank=0:8", "follow=0:1:8:1"]).is_err());
+}
+
+/// A period of 10 µs, after which the timer stands still for 1.234 µs, and for 3 µs after the first one.
+#[test]
+fn a_timer_s_phase_moves_by_its_schedule() {
+    let mut chip = Chip::with(&["phase=TIM2:1234:3000"]);
+    chip.write(TIM2, ARR, 99);
+    chip.write(TIM2, DIER, 1);
+    chip.write(TIM2, CR1, 1);
+    let mut requests = Vec::new();
+    for _ in 0..4 {
+        chip.now = chip.chip.due().unwrap();
+        chip.chip.pass(chip.now);
+        let request = chip.chip.take_request().unwrap();
+        assert_eq!((request.due, chip.active()), (chip.now, vec![28]));
+        requests.push((request.number, request.due));
+        // The counter stands at 0 meanwhile.
+        chip.now += 200;
+        assert_eq!(chip.read(TIM2, CNT), 0);
+        chip.write(TIM2, SR, 0);
+    }
+    assert_eq!(requests, [(1, 10_000), (2, 23_000), (3, 34_234), (4, 45_468)]);
+    // One that is not served raises no other, and has its number.
+    chip.now += 30_000;
+    chip.chip.pass(chip.now);
+    assert_eq!(chip.chip.take_request().unwrap().number, 5);
+    chip.write(TIM2, SR, 0);
+    chip.now = chip.chip.due().unwrap();
+    chip.chip.pass(chip.now);
+    assert_eq!(chip.chip.take_request().unwrap().number, 7);
+    assert_eq!(chip.chip.take_request(), None);
+    for option in ["phase=TIM9:1:0", "phase=USART2:1:0", "phase=TIM2:1:2:3", "phase=TIM2:1"] {
+        assert!(Peripherals::parse(OPTIONS.into_iter().chain([option])).is_err(), "{option}");
+    }
 }

@@ -2,6 +2,8 @@
 //! their preloads; interrupts of updates and compares. No channel captures, and no other timer triggers
 //! it: the inputs of a chip alone have no edges.
 
+use crate::phases::Phases;
+
 /// Bits of CR1.
 const CEN: u32 = 1;
 const UDIS: u32 = 1 << 1;
@@ -63,6 +65,8 @@ pub struct Timer {
     /// The time from which ticks are counted, and their number until now.
     base: u64,
     ticks: u64,
+    /// The schedule of its updates, if it is not the timer's own.
+    pub phases: Option<Phases>,
 }
 
 impl Timer {
@@ -84,11 +88,13 @@ impl Timer {
             phase: 0,
             base: 0,
             ticks: 0,
+            phases: None,
         }
     }
 
     pub fn reset(&mut self) {
-        *self = Self { hertz: self.hertz, ..Self::new(self.features) };
+        let phases = self.phases.take();
+        *self = Self { hertz: self.hertz, phases, ..Self::new(self.features) };
     }
 
     /// Changes the rate of the clock. Time has passed until now.
@@ -234,13 +240,19 @@ impl Timer {
 
     /// Lets time pass.
     pub fn pass(&mut self, now: u64) {
+        while self.pass_to_a_stop(now) {}
+    }
+
+    /// Lets time pass until now, or until the timer stands still. Returns whether it does.
+    fn pass_to_a_stop(&mut self, now: u64) -> bool {
         if !self.is_counting() {
-            return;
+            return false;
         }
         let elapsed = u128::from(now.saturating_sub(self.base));
         let ticks = (elapsed * u128::from(self.hertz) / 1_000_000_000) as u64;
         let mut rest = ticks.saturating_sub(self.ticks);
-        self.ticks = ticks;
+        // While it stands still, it has counted more than has passed since its base.
+        self.ticks = ticks.max(self.ticks);
         let mut overflows = 0;
         while rest > 0 && self.is_counting() {
             let each = u64::from(self.prescaler) + 1;
@@ -250,7 +262,7 @@ impl Timer {
                 let ticks = self.phase + rest;
                 self.phase = ticks % each;
                 self.move_by((ticks / each) as u32);
-                return;
+                return false;
             }
             rest -= needed;
             self.phase = 0;
@@ -259,7 +271,10 @@ impl Timer {
                 self.compare_all(self.counts_down());
                 continue;
             }
-            self.overflow();
+            let was_raised = self.levels()[0];
+            if self.overflow() && self.stand_still(ticks - rest, was_raised) {
+                return true;
+            }
             overflows += 1;
             // All flags are set, all preloads are loaded: a round changes nothing.
             if overflows > 4 + 2 * self.registers[RCR] && self.is_counting() {
@@ -267,6 +282,24 @@ impl Timer {
                 overflows = 0;
             }
         }
+        false
+    }
+
+    /// Stands still after an update, if a schedule says so. The update came after these ticks since the
+    /// base.
+    fn stand_still(&mut self, ticks: u64, was_raised: bool) -> bool {
+        let due = self.time_of(ticks);
+        let is_raised = self.levels()[0];
+        let Some(phases) = self.phases.as_mut().filter(|_| is_raised) else { return false };
+        self.base += phases.update(due, !was_raised);
+        self.ticks = ticks;
+        true
+    }
+
+    /// The time at which so much has been counted since the base.
+    fn time_of(&self, ticks: u64) -> u64 {
+        let elapsed = (u128::from(ticks) * 1_000_000_000).div_ceil(self.hertz.into());
+        u64::try_from(u128::from(self.base) + elapsed).unwrap_or(u64::MAX)
     }
 
     /// The ticks after which all that counts is the same.
@@ -310,12 +343,13 @@ impl Timer {
         if self.count <= self.reload { self.reload } else { u32::MAX >> (32 - self.features.bits) }
     }
 
-    /// The counter reaches its end: it starts again, or turns.
-    fn overflow(&mut self) {
+    /// The counter reaches its end: it starts again, or turns. Returns whether that is an update.
+    fn overflow(&mut self) -> bool {
         let was_down = self.counts_down();
+        let is_update = self.repetitions == 0 && self.registers[CR1] & UDIS == 0;
         if self.repetitions > 0 {
             self.repetitions -= 1;
-        } else if self.registers[CR1] & UDIS == 0 {
+        } else if is_update {
             self.repetitions = self.registers[RCR];
             self.load();
             self.status |= UPDATE;
@@ -336,6 +370,7 @@ impl Timer {
             self.count = if was_down { self.reload } else { 0 };
         }
         self.compare_all(was_down);
+        is_update
     }
 
     /// Sets the flags of the channels whose value the counter has.
@@ -360,9 +395,7 @@ impl Timer {
             return None;
         }
         let (counts, _) = self.next();
-        let ticks = self.ticks + counts * (u64::from(self.prescaler) + 1) - self.phase;
-        let elapsed = (u128::from(ticks) * 1_000_000_000).div_ceil(self.hertz.into());
-        u64::try_from(u128::from(self.base) + elapsed).ok()
+        Some(self.time_of(self.ticks + counts * (u64::from(self.prescaler) + 1) - self.phase))
     }
 
     /// The interrupts of updates, and of compares and triggers.

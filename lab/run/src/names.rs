@@ -70,3 +70,7 @@ pub const IMPORT: &str = "import";
 /// The first words of the note on the longest wait of a case that tries arrivals. The note ends with
 /// `, in ` and the place in the code.
 pub const LONGEST_WAIT: &str = "longest wait: ";
+
+/// The first words of the name of their series; the end of a wait follows: `handler`, or a place of the
+/// image.
+pub const WAIT: &str = "arrival to ";

@@ -15,6 +15,8 @@ Figures are numbers of executed instructions. The image is not changed, and its 
   chronoscope observe app.elf --machine netduinoplus2 --view freertos
                                                                  each task by its name
   chronoscope observe app.elf --chip stm32f405 --clock 84MHz     in us of a chip
+  chronoscope observe app.elf --chip stm32f405 --phase TIM2 --to actuate
+                                                                 the longest, whatever the timer's phase
   chronoscope observe uboot.elf --machine virt --firmware fw_jump.elf
                                                                  a kernel above a firmware
 Exit status: that of a run; 1 if nothing could be observed, 130 if interrupted.";
@@ -58,7 +60,7 @@ pub struct Observe {
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub from: Option<String>,
     /// Measure to the next execution of this one [default: the same as --from].
-    #[arg(long, value_name = "SYMBOL|ADDRESS", requires = "from")]
+    #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub to: Option<String>,
     /// An execution of this is a switch, instead of a new value of satp or PSP.
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
@@ -81,10 +83,14 @@ pub struct Observe {
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub append: String,
     /// Raise an interrupt at every instruction of the round from --from to its next execution, and
-    /// measure how long each waits: `timer` for the processor's own timer or the first interrupt that
-    /// the image has enabled, or the number of an exception (Cortex-M, RV32).
-    #[arg(long, value_name = "timer|NUMBER", requires = "from", conflicts_with_all = ["to", "switch", "task"])]
+    /// measure how long each waits, or how long it takes to --to: `timer` for the processor's own timer or
+    /// the first interrupt that the image has enabled, or the number of an exception (Cortex-M, RV32).
+    #[arg(long, value_name = "timer|NUMBER", requires = "from", conflicts_with_all = ["switch", "task"])]
     pub arrivals: Option<String>,
+    /// Measure from each request of this timer's interrupt to --to, with the timer at many phases against
+    /// all else, and find the longest: TIM2 tries 200 phases, TIM2:1000 a thousand. With --chip.
+    #[arg(long, value_name = "TIMER[:COUNT]", requires = "to", requires = "chip", conflicts_with_all = ["from", "arrivals"])]
+    pub phase: Option<String>,
     /// Raise interrupts at seeded moments: refused on all machines.
     #[arg(long, hide = true, value_name = "COUNT")]
     pub stimuli: Option<String>,

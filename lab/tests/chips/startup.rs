@@ -111,6 +111,9 @@ round:
     b round
     .thumb_func
 tick:
+    nop
+    .thumb_func
+answered:
     bx lr
     .ltorg
 ";
@@ -139,6 +142,11 @@ fn every_arrival_in_a_round_of_one_s_own_waits_for_its_mask() {
     observe(&[&round[..], &["44"]].concat()).shows("has not enabled that exception, but: 15");
     observe(&[&round[..], &["x"]].concat()).complains("give the number of an exception");
     observe(&["--arrivals", "timer"]).complains("--from");
+    // The handler has an instruction before its answer.
+    let to = observe(&[&round[..], &["15", "--to", "answered"]].concat());
+    to.exits(0).shows(
+        "All 18 arrivals tried: from an interrupt to answered at most 12 instructions in app",
+    );
 }
 
 /// A round of 15 instructions on a RISC-V. The first four mask the timer's interrupt, one of them by a
@@ -230,6 +238,18 @@ fn every_arrival_on_a_risc_v_waits_for_its_mask_and_for_other_traps() {
         }
         observe(&["--arrivals", "27"]).shows("has not enabled that exception, but: 7");
     }
+}
+
+/// The entry of the table is a jump to the place.
+#[test]
+fn every_arrival_on_a_risc_v_comes_to_a_place() {
+    let folder = Folder::new("place");
+    let image = linked_by("ld.lld", &folder, "riscv32", "0x80000000", VECTORED);
+    let observe = ["observe", &image, "--machine", "virt", "--no-store", "--from", "round"];
+    let arrivals = ["--to", "timer", "--arrivals", "7"];
+    chronoscope(&[&observe[..], &arrivals].concat())
+        .exits(0)
+        .shows("All 5 arrivals tried: from an interrupt to timer at most 4 instructions in app");
 }
 
 #[test]

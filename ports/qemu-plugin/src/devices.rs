@@ -20,7 +20,7 @@ use std::{
     },
 };
 
-use chronoscope_peripherals::{self as peripherals, Peripherals, Sent};
+use chronoscope_peripherals::{self as peripherals, Peripherals, Request, Sent};
 
 use crate::{
     api::{self, Id},
@@ -43,12 +43,21 @@ const NANOSECONDS: c_int = 1;
 const CONSOLE: &str = "console=";
 
 static CHIP: Mutex<Option<Peripherals>> = Mutex::new(None);
+static ON_REQUEST: OnceLock<OnRequest> = OnceLock::new();
 static CONSOLE_FILE: OnceLock<PathBuf> = OnceLock::new();
 static QEMU: OnceLock<Qemu> = OnceLock::new();
 /// Regions read [`echo`] in place of their registers.
 static IS_TRIED: AtomicBool = AtomicBool::new(false);
 /// The levels of the lines as the interrupt controller has them.
 static LEVELS: Mutex<BTreeMap<u32, bool>> = Mutex::new(BTreeMap::new());
+
+/// Called with a request of the timer whose phases are tried, and the guest's time in ns.
+pub type OnRequest = fn(Request, u64);
+
+/// Has the requests of the timer whose phases are tried passed on, once.
+pub fn on_request(call: OnRequest) {
+    ON_REQUEST.get_or_init(|| call);
+}
 
 fn chip() -> MutexGuard<'static, Option<Peripherals>> {
     CHIP.lock().unwrap_or_else(PoisonError::into_inner)
@@ -137,6 +146,7 @@ extern "C" fn on_write(region: *mut c_void, offset: u64, value: u64, size: c_uin
         chip.write(region.addr(), offset as u32, size, value as u32, now);
     }
     qemu.follow();
+    pass_on(now);
 }
 
 /// Called by QEMU at the time that a device has asked for.
@@ -147,6 +157,17 @@ extern "C" fn on_time(_: *mut c_void) {
         chip.pass(now);
     }
     qemu.follow();
+    pass_on(now);
+}
+
+/// Passes on a request that has come by now. The chip is not locked: the observer may end QEMU, and writes
+/// what serial ports have sent.
+fn pass_on(now: u64) {
+    let Some(call) = ON_REQUEST.get() else { return };
+    let request = chip().as_mut().and_then(Peripherals::take_request);
+    if let Some(request) = request {
+        call(request, now);
+    }
 }
 
 type Init = unsafe extern "C" fn(

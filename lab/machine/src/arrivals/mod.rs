@@ -13,7 +13,7 @@ use chronoscope_suite::experiments;
 use self::mark::{inner_mark, mark};
 pub(crate) use self::{
     mark::{Starts, starts},
-    sweep::{Sweep, Waits},
+    sweep::{HANDLER, Sweep, Waits},
 };
 use crate::{Request, description::word_of_kind};
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use anyhow::{Result, bail, ensure};
-use chronoscope_run::names::LONGEST_WAIT;
+use chronoscope_run::names::{LONGEST_WAIT, WAIT};
 use chronoscope_suite::wire::{Evidence, Record, Role, Sample, Series};
 
 use crate::{profile::Symbols, stream::StreamBuilder};
@@ -15,8 +15,8 @@ const MOST_STARTS: usize = 2000;
 const MOST_BLOCKS: usize = 6;
 const LONGEST_NAME: usize = 40;
 
-/// The name of the measured series.
-const WAIT: &str = "arrival to handler";
+/// The end of a wait, unless it is a place of the image.
+pub(crate) const HANDLER: &str = "handler";
 
 /// An arrival that was tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,11 +149,12 @@ impl Sweep {
         self.arrivals.iter().rev().max_by_key(|arrival| arrival.wait)
     }
 
-    /// Writes the waits, the evidence, and the place of the longest wait.
+    /// Writes the waits to the place `end`, the evidence, and the place of the longest wait.
     pub(crate) fn write(
         &self,
         stream: &mut StreamBuilder,
         waits: Waits,
+        end: &str,
         symbols: &Symbols<'_>,
     ) -> Result<()> {
         let mut send = |series: Series<'_>, value: fn(&Arrival) -> u64| {
@@ -166,13 +167,16 @@ impl Sweep {
             });
             stream.series(series, samples)
         };
-        let beside = |name| Series { role: Role::Auxiliary, ..Series::measured(name) };
+        fn beside(name: &str) -> Series<'_> {
+            Series { role: Role::Auxiliary, ..Series::measured(name) }
+        }
+        let wait = format!("{WAIT}{end}");
         if waits == Waits::Modelled {
-            send(Series::measured(WAIT), |arrival| arrival.cycles[1].div_ceil(2))?;
-            send(beside("arrival to handler, at least"), |arrival| arrival.cycles[0])?;
-            send(beside("arrival to handler, at most"), |arrival| arrival.cycles[2])?;
+            send(Series::measured(&wait), |arrival| arrival.cycles[1].div_ceil(2))?;
+            send(beside(&format!("{wait}, at least")), |arrival| arrival.cycles[0])?;
+            send(beside(&format!("{wait}, at most")), |arrival| arrival.cycles[2])?;
         } else {
-            send(Series::measured(WAIT), |arrival| arrival.wait)?;
+            send(Series::measured(&wait), |arrival| arrival.wait)?;
             send(beside("round with the interrupt"), |arrival| arrival.length)?;
         }
         let round = self.path.len() as u64;

@@ -41,6 +41,8 @@ const ARGUMENT: u64 = 25;
 const SLEPT: u64 = 26;
 pub(super) const WORD_AT: u64 = 27;
 pub(super) const WORD: u64 = 28;
+const REQUEST_AT: u64 = 29;
+const REQUEST: u64 = 30;
 
 // The watched places, in the order of the plugin's options. An address that is both the start and
 // the end of intervals ends one first.
@@ -103,6 +105,8 @@ pub struct Figures {
     pub between: Vec<Interval>,
     /// The executions of each watched place.
     pub hits: [u64; 3],
+    /// The requests of the timer whose phases are tried.
+    pub requests: Vec<Request>,
     /// The image's own marks.
     pub marks: Vec<Series>,
     /// From each switch to the next.
@@ -128,6 +132,18 @@ pub struct Figures {
     pub registers: Vec<u64>,
     /// Why the observation ended before the image did; `None` if the image ended.
     pub ended_early: Option<&'static str>,
+}
+
+/// A request of the timer whose phases are tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Request {
+    /// Its number among the timer's updates, from 1 on.
+    pub number: u64,
+    /// The guest's time in ns.
+    pub due: u64,
+    /// The instructions until the second place was executed; `None` if it was not before the end, or if
+    /// an earlier request waited for it, too.
+    pub answered: Option<u64>,
 }
 
 /// The sign of a switch.
@@ -232,6 +248,8 @@ struct Reader {
     /// The guest's time in ns less the number of executed instructions.
     ahead: u64,
     from: Option<u64>,
+    /// The request from which on is counted.
+    asked: Option<usize>,
     space: Option<Stay>,
     task: Option<Stay>,
     switched: Option<u64>,
@@ -336,6 +354,18 @@ impl Reader {
             SLEPT => self.marks.sleep(),
             // A view's: see `view::tasks`.
             WORD_AT | WORD => {}
+            REQUEST_AT => {
+                self.figures.requests.push(Request { due: value, ..Request::default() });
+            }
+            REQUEST => {
+                let request = self.figures.requests.last_mut().context(DAMAGED)?;
+                request.number = value >> 32;
+                // The first of several that wait for the place counts.
+                if self.from.is_none() {
+                    self.from = Some(now.saturating_sub(value & u64::from(u32::MAX)));
+                    self.asked = Some(self.figures.requests.len() - 1);
+                }
+            }
             HIT => self.hit(value, now)?,
             END => self.finish(value),
             _ => bail!(DAMAGED),
@@ -348,7 +378,7 @@ impl Reader {
         let figures = &mut self.figures;
         figures.instructions = self.now;
         figures.ended_early = match reason {
-            0 => None,
+            0 | 3 => None,
             1 => Some("the limit of instructions was reached: --limit raises it"),
             _ => Some("a million events were recorded: lower --limit to choose them"),
         };
@@ -370,7 +400,11 @@ impl Reader {
             FROM => self.from = Some(now),
             TO => {
                 if let Some(start) = self.from.take() {
-                    self.figures.between.push(Interval { start, length: now - start });
+                    let length = now - start;
+                    self.figures.between.push(Interval { start, length });
+                    if let Some(index) = self.asked.take() {
+                        self.figures.requests[index].answered = Some(length);
+                    }
                 }
             }
             _ => self.switch_by(Sign::Place, now),
@@ -515,6 +549,28 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_several_requests_is_answered() {
+        let events = [
+            [REQUEST_AT, 10, 1010],
+            [REQUEST, 10, 1 << 32],
+            [HIT, 25, TO],
+            [REQUEST_AT, 33, 1030],
+            [REQUEST, 33, 2 << 32 | 3],
+            [REQUEST_AT, 50, 1050],
+            [REQUEST, 50, 4 << 32],
+            [HIT, 60, TO],
+            [HIT, 70, TO],
+            [END, 80, 3],
+        ];
+        let figures = Figures::from_events(&file(&events), Sign::Space, &[]).unwrap();
+        assert_eq!(figures.between, [interval(10, 15), interval(30, 30)]);
+        let request = |number, due, answered| Request { number, due, answered };
+        let requests =
+            [request(1, 1010, Some(15)), request(2, 1030, Some(30)), request(4, 1050, None)];
+        assert_eq!((&*figures.requests, figures.ended_early), (&requests[..], None));
+    }
+
+    #[test]
     fn a_place_of_switches_replaces_the_register() {
         // As PendSV of FreeRTOS: the place, then the new task's stack pointer.
         let events = [[HIT, 10, 2], [SPACE, 15, 1], [HIT, 96, 2], [SPACE, 101, 2], [END, 120, 0]];
@@ -615,6 +671,7 @@ mod tests {
             &[[HIT, 1, 3], [END, 2, 0]][..],
             &[[99, 1, 0], [END, 2, 0]],
             &[[MASKED, 1, 2], [END, 2, 0]],
+            &[[REQUEST, 1, 2], [END, 2, 0]],
             &[[HIT, 3, 0], [END, 2, 0]],
             &[[END, 2, 0], [END, 2, 0]],
         ] {

@@ -57,6 +57,14 @@ pub fn encode(
         let name = format!("{} to {}", from.name, to.name);
         encoder.series(Series::measured(&name), &figures.between)?;
     }
+    if let (Some(phases), Some(to)) = (&observed.phases, to) {
+        let requests = figures.requests.len() as u64;
+        encoder.evidence(&format!("requests of {}", phases.timer), requests, 1)?;
+        let (name, value) = ("phases", figures.between.len() as f64);
+        encoder.stream.send(&Record::Figure { name, unit: "", value })?;
+        let name = format!("{} to {}", phases.timer, to.name);
+        encoder.series(Series::measured(&name), &figures.between)?;
+    }
     for series in &figures.marks {
         encoder.mark(series)?;
     }

@@ -8,6 +8,7 @@ pub mod events;
 mod figures;
 pub mod image;
 mod named;
+mod phases;
 mod question;
 mod start;
 pub mod view;
@@ -24,6 +25,7 @@ use self::{
     events::{Figures, Sign},
     image::{Given, Image, Place},
     named::Named,
+    phases::Phases,
     question::{Arrivals, TIMER, arrivals, loaded, registers},
     view::{Resolved, Tasks, View},
 };
@@ -73,6 +75,7 @@ pub struct Observed<'m> {
     limit: u64,
     append: String,
     arrivals: Option<Arrivals>,
+    phases: Option<Phases>,
     marks: Vec<Mark>,
     is_watched: bool,
     /// The view of the image's kernel, with its name.
@@ -178,6 +181,10 @@ impl<'m> Observed<'m> {
         if arrivals.is_some() && image.architecture == Architecture::Riscv64 {
             bail!("--arrivals is for a Cortex-M or an RV32, and {machine} is none");
         }
+        let phases = question.phase.map(|text| Phases::parse(text, &registers)).transpose()?;
+        if phases.is_none() && to.is_some() && from.is_none() {
+            bail!("intervals have a start: name it, as --from give, or a timer, as --phase TIM2");
+        }
         let marks = image.marks()?;
         if question.is_watched && marks.is_empty() {
             bail!(
@@ -208,6 +215,7 @@ impl<'m> Observed<'m> {
             limit,
             append,
             arrivals,
+            phases,
             marks,
             is_watched: question.is_watched,
             view,
@@ -324,6 +332,9 @@ impl<'m> Observed<'m> {
             };
             parameters.push(("arrivals".to_owned(), number));
         }
+        if let Some(phases) = &self.phases {
+            parameters.push(("phase".to_owned(), phases.name()));
+        }
         parameters.push(("limit".to_owned(), self.limit.to_string()));
         if !self.append.is_empty() {
             // A parameter's value has no blanks.
@@ -339,10 +350,14 @@ impl<'m> Observed<'m> {
 
     /// The figures of a file of events, and of the view's tasks.
     fn figures(&self, events: &[u8]) -> Result<(Figures, Option<Tasks>)> {
-        let others = self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64);
-        let figures = Figures::with_places(events, self.sign(), &self.marks, others)?;
+        let figures = Figures::with_places(events, self.sign(), &self.marks, self.others())?;
         let tasks = self.tasks(events).map_err(|error| SetUpFailed(format!("{error:#}")))?;
         Ok((figures, tasks))
+    }
+
+    /// The places that follow the marks: of the view's sequences.
+    fn others(&self) -> u64 {
+        self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64)
     }
 
     /// The event that is a switch.
@@ -423,7 +438,9 @@ impl Machine for Observed<'_> {
         }
         let serial = self.console.as_ref().map(|console| console.serial(&folder));
         let serial = serial.as_deref().unwrap_or(NOWHERE);
-        let mut qemu = self.command(&self.observer(&folder), serial)?;
+        let longest = self.phases.as_ref().map(|phases| self.longest(phases, start)).transpose()?;
+        let schedule = longest.as_ref().map_or("", |longest| &longest.options);
+        let mut qemu = self.command(&format!("{}{schedule}", self.observer(&folder)), serial)?;
         if self.marks.iter().any(|mark| mark.argument.is_some()) {
             // A register is current where a block begins.
             qemu.arg("-singlestep");
@@ -458,9 +475,11 @@ impl Machine for Observed<'_> {
             }
             _ => None,
         };
-        let cycles = self.cycles(&figures, named.as_ref(), &folder, start)?;
+        let phase = longest.as_ref().map(|longest| &*longest.phase);
+        let cycles = self.cycles(&figures, named.as_ref(), &folder, phase, start)?;
         let sent = self.console.as_ref().map(|console| console.keep(&folder)).transpose()?;
-        let notes = sent.unwrap_or_default();
+        let mut notes = sent.unwrap_or_default();
+        notes.extend(longest.map(|longest| longest.note));
         let (named, cycles) = (named.as_ref(), cycles.as_ref());
         sink(&figures::encode(self, start.request, &figures, named, cycles, &notes)?)?;
         Ok(Recording::new())

@@ -43,6 +43,9 @@ pub struct Question<'a> {
     /// An interrupt arrives at every instruction of the round from `from` to its next execution: the
     /// exception's number, or `timer`.
     pub arrivals: Option<&'a str>,
+    /// A timer of the chip whose phases are tried, as `TIM2` or `TIM2:1000`: intervals start with the
+    /// requests of its interrupt.
+    pub phase: Option<&'a str>,
     /// Interrupts are to be raised at seeded moments, which is refused.
     pub stimuli: bool,
     /// The image's own marks are asked for, and nothing else.
@@ -71,6 +74,7 @@ impl<'a> Question<'a> {
             limit: u64::MAX,
             append: "",
             arrivals: None,
+            phase: None,
             stimuli: false,
             is_watched: false,
             view: None,

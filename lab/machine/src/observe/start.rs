@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Start,
-    arrivals::{Sweep, Waits},
+    arrivals::{HANDLER, Sweep, Waits},
     marks::Argument,
     qemu::{
         chip::quoted,
@@ -39,7 +39,8 @@ impl Observed<'_> {
             Arrivals::Number(number) => Some(number.to_string()),
         };
         let once = |first: usize| {
-            let rounds = Rounds::new(round.address, exception.as_deref());
+            let until = self.until().map(|place| place.address);
+            let rounds = Rounds { until, ..Rounds::new(round.address, exception.as_deref()) };
             let options = rounds.options(&file, first, self.chip.as_ref());
             let mut qemu = self.command(&options, NOWHERE)?;
             qemu.arg("-singlestep");
@@ -51,8 +52,16 @@ impl Observed<'_> {
         let mut stream = StreamBuilder::begin(&self.name, start.request)?;
         stream.send(&self.clock())?;
         let waits = Waits::by_model(self.chip.is_some());
-        tried.write(&mut stream, waits, &self.image.symbols()?)?;
+        let end = self.until().map_or(HANDLER, |place| &place.name);
+        tried.write(&mut stream, waits, end, &self.image.symbols()?)?;
         stream.end()
+    }
+
+    /// The place at which a wait ends, if it is not the handler's first instruction.
+    fn until(&self) -> Option<&Place> {
+        self.to
+            .as_ref()
+            .filter(|to| self.from.as_ref().is_none_or(|from| from.address != to.address))
     }
 
     /// The record of the clock: the chip's, or a tick for each instruction.
@@ -63,12 +72,14 @@ impl Observed<'_> {
     }
 
     /// The cycles at each event, by the model of the chip, if one is named: from a second start of the
-    /// image, which executes the same instructions.
+    /// image, which executes the same instructions. `phase` is the plugin's option of the timer whose phases
+    /// are tried.
     pub(super) fn cycles(
         &self,
         figures: &Figures,
         named: Option<&Named<'_>>,
         folder: &Folder,
+        phase: Option<&str>,
         start: &Start<'_>,
     ) -> Result<Option<Reads>> {
         let Some(chip) = &self.chip else { return Ok(None) };
@@ -80,7 +91,8 @@ impl Observed<'_> {
         let (asked, found) = (folder.path("times"), folder.path(FILE));
         fs::write(&asked, times)?;
         let (asked, options) = (quoted(&asked), chip.options());
-        let options = format!("cycles={},times={asked},{options}", quoted(&found));
+        let mut options = format!("cycles={},times={asked},{options}", quoted(&found));
+        options.extend(phase.iter().flat_map(|phase| [",", phase]));
         let mut qemu = self.command(&options, NOWHERE)?;
         let discard = &mut |_: &[u8]| anyhow::Ok(());
         child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;

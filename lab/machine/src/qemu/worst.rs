@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Request, Round, Start,
-    arrivals::{Asked, SKIPPED, Starts, Sweep, Tried, Waits, starts},
+    arrivals::{Asked, HANDLER, SKIPPED, Starts, Sweep, Tried, Waits, starts},
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -68,7 +68,7 @@ pub(super) fn run(
     };
     stream.send(&clock)?;
     let waits = Waits::by_model(bench.modelled.is_some());
-    tried.write(&mut stream, waits, &Symbols::read(&image)?)?;
+    tried.write(&mut stream, waits, HANDLER, &Symbols::read(&image)?)?;
     sink(&stream.end()?)
 }
 
@@ -219,17 +219,19 @@ pub(crate) struct Rounds<'a> {
     pub exception: Option<&'a str>,
     /// The arrivals of one round; `None` for one, whose handler is a part of the round.
     pub together: Option<u32>,
+    /// The address of the instruction at which a wait ends; `None` for the handler's first one.
+    pub until: Option<u64>,
 }
 
 impl<'a> Rounds<'a> {
     /// Rounds with one arrival each.
     pub fn new(mark: u64, exception: Option<&'a str>) -> Self {
-        Self { mark, skipped: SKIPPED, exception, together: None }
+        Self { mark, skipped: SKIPPED, exception, together: None, until: None }
     }
 
     /// The plugin's options for the arrivals from the instruction `first` of the round on.
     pub fn options(&self, file: &Path, first: usize, chip: Option<&Modelled>) -> String {
-        let Self { mark, skipped, exception, together } = self;
+        let Self { mark, skipped, exception, together, until } = self;
         let mut options = format!("arrivals={},mark={mark:#x},skip={skipped}", quoted(file));
         options += &format!(",first={first}");
         if let Some(exception) = exception {
@@ -237,6 +239,9 @@ impl<'a> Rounds<'a> {
         }
         if let Some(together) = together {
             options += &format!(",together={together}");
+        }
+        if let Some(until) = until {
+            options += &format!(",until={until:#x}");
         }
         if let Some(chip) = chip {
             options += &format!(",{}", chip.options());
@@ -251,5 +256,5 @@ fn rounds(asked: &Asked, mark: u64) -> Rounds<'_> {
         return Rounds::new(mark, asked.exception.as_deref());
     }
     let skipped = experiments::masked::ALONE as u32 + SKIPPED;
-    Rounds { mark, skipped, exception: Some("urgent"), together: Some(TOGETHER) }
+    Rounds { skipped, together: Some(TOGETHER), ..Rounds::new(mark, Some("urgent")) }
 }

@@ -17,7 +17,7 @@ use chronoscope_suite::{
 use super::{Asked as Board, Rtl, bench};
 use crate::{
     Request, Start,
-    arrivals::{Asked, SKIPPED, Starts, Sweep, Tried, Waits, starts},
+    arrivals::{Asked, HANDLER, SKIPPED, Starts, Sweep, Tried, Waits, starts},
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -66,7 +66,7 @@ pub(super) fn run(
     let image = fs::read(&rounds.file)?;
     let clock = Clock { domain: Domain::Cycles, hertz: board.hertz, resolution: 1 };
     stream.send(&Record::Clock(clock))?;
-    tried.write(&mut stream, Waits::Cycles, &Symbols::read(&image)?)?;
+    tried.write(&mut stream, Waits::Cycles, HANDLER, &Symbols::read(&image)?)?;
     sink(&stream.end()?)
 }
 

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chronoscope_run::{CaseResult, Run, Unit, names::LONGEST_WAIT};
+use chronoscope_run::{
+    CaseResult, Run, Unit,
+    names::{LONGEST_WAIT, WAIT},
+};
 use chronoscope_suite::experiments::worst::SPEC;
 
 use super::{
@@ -33,6 +36,8 @@ pub struct Strip {
     pub states: usize,
     /// The state that the strip shows, as `tasks=10`; empty if it has no parameter.
     state: String,
+    /// The place at which a wait ends; empty for the handler.
+    end: String,
     /// The unit of the waits.
     unit: Unit,
 }
@@ -47,6 +52,8 @@ impl Strip {
         let note = case.log.iter().find_map(|line| line.strip_prefix(LONGEST_WAIT));
         let place = note.and_then(|note| note.split_once(", in ")).map_or("", |(_, place)| place);
         let place = place.to_owned();
+        let end = series.name.strip_prefix(WAIT).filter(|end| *end != "handler");
+        let end = end.unwrap_or_default().to_owned();
         let state = case.parameters.get(STATE).map_or(String::new(), |of| format!("{STATE}={of}"));
         (!waits.is_empty()).then(|| Self {
             kernel: proper(kernel(case)),
@@ -56,6 +63,7 @@ impl Strip {
             waits,
             bound,
             place,
+            end,
             unit,
         })
     }
@@ -205,7 +213,11 @@ pub fn title(strips: &[Strip]) -> String {
     });
     let waits: Vec<String> = waits.collect();
     let all = count(all, "arrival");
-    format!("All {all}{states} tried: an interrupt waits at most {}", waits.join(", "))
+    let what = match sorted.first().map_or("", |strip| &*strip.end) {
+        "" => "an interrupt waits at most".to_owned(),
+        end => format!("from an interrupt to {end} at most"),
+    };
+    format!("All {all}{states} tried: {what} {}", waits.join(", "))
 }
 
 #[cfg(test)]
@@ -221,6 +233,7 @@ mod tests {
             waits,
             bound: None,
             place: String::new(),
+            end: String::new(),
             unit: Unit::Instructions,
         }
     }
@@ -248,6 +261,11 @@ mod tests {
         let expected = "All 665 arrivals tried: an interrupt waits at most 102 instructions in \
                         FreeRTOS, 46 in tandem";
         assert_eq!(title(&strips), expected);
+        let to_a_place = [self::strip("app", vec![46.0; 99])]
+            .map(|strip| Strip { end: "actuate".to_owned(), ..strip });
+        let expected =
+            "All 99 arrivals tried: from an interrupt to actuate at most 46 instructions in app";
+        assert_eq!(title(&to_a_place), expected);
         for strip in &mut strips {
             let more = self::strip(&strip.kernel, vec![50.0; 10]);
             strip.include(Strip { state: "tasks=10".to_owned(), ..more });

@@ -19,13 +19,18 @@ macro_rules! readings {
 pub(super) const READINGS: &[(&str, &Reading)] =
     chronoscope_suite::experiments! { use readings! {} };
 
-/// The reading of an observation. `{series}` stands for the name of its first measured series.
+/// The reading of an observation. `{series}` stands for the name of its first measured series. One of a
+/// timer's phases has their number as a figure.
 const OBSERVED: (&str, &Reading) = (
     OBSERVE,
     &Reading {
         question: "how long does it take?",
         compared: "it takes",
-        sentences: &["{series}: {p50} at the median, {max} at worst", "{series}: {max} at worst"],
+        sentences: &[
+            "{series}: {p50} at the median, {max} at worst of {phases} phases",
+            "{series}: {p50} at the median, {max} at worst",
+            "{series}: {max} at worst",
+        ],
         ..MEDIAN
     },
 );

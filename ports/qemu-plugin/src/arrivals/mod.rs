@@ -29,9 +29,11 @@
 //! comes back to the instruction before which it began. Then N arrivals are tried in each round, equally
 //! far apart (module `aside`).
 //!
+//! With `until=ADDRESS`, a wait goes on to the next execution of that instruction.
+//!
 //! With the options of the module `cycles` but for `cycles=`, the last three are the least number of
 //! cycles, twice the estimate and the greatest number, from the beginning of the instruction of the
-//! arrival to the first one of the handler, its entry included; without, they are 0.
+//! arrival to the first one of the handler, its entry included, or to `until`; without, they are 0.
 //!
 //! The exception is made pending as QEMU's own devices do it (modules `arm` and `riscv`). With
 //! `-singlestep`, each instruction is a block of its own, so that it is taken before the next one.
@@ -231,6 +233,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         tries: 0,
         wait: Wait::ToCome,
         aside,
+        until: number("until")?,
         file: create(value("arrivals").unwrap_or_default())?,
     };
     *lock(&SWEEP) = Some(sweep);
@@ -365,6 +368,8 @@ struct Sweep {
     wait: Wait,
     /// The handler as no part of the round.
     aside: Option<Aside>,
+    /// The instruction at which a wait ends, if it is not the handler's first.
+    until: Option<u32>,
     file: BufWriter<File>,
 }
 
@@ -372,12 +377,14 @@ impl Sweep {
     /// Takes in the instruction that is about to execute.
     fn step(&mut self, at: u32) {
         if let Wait::Pending(waited, since) = self.wait {
-            self.wait = if self.has_begun(at) {
-                Wait::Over(waited, self.cycles(since, at))
-            } else if self.is_taken() {
-                Wait::Over(0, Sum::default())
-            } else {
-                Wait::Pending(waited + 1, since)
+            let has_begun = self.has_begun(at);
+            self.wait = match self.until {
+                Some(until) if at == until => {
+                    Wait::Over(waited, cycles::sum().unwrap_or_default() - since)
+                }
+                None if has_begun => Wait::Over(waited, self.cycles(since, at)),
+                None if self.is_taken() => Wait::Over(0, Sum::default()),
+                _ => Wait::Pending(waited + 1, since),
             };
         }
         let is_aside = self.is_aside(at);

@@ -83,6 +83,11 @@ pub mod kind {
     /// that the image has changed or that is new, or a word beside the address in such a field, which
     /// comes before the field.
     pub const WORD: u64 = 28;
+    /// The timer whose phases are tried has raised its interrupt. The value is the guest's time in ns; a
+    /// [`REQUEST`] follows.
+    pub const REQUEST_AT: u64 = 29;
+    /// The number of that request in the upper 32 bits, and in the lower ones the ns since then.
+    pub const REQUEST: u64 = 30;
 }
 
 /// The reason for the end of an observation.
@@ -91,6 +96,8 @@ pub enum Reason {
     ImageEnded = 0,
     InstructionLimit = 1,
     EventLimit = 2,
+    /// All requests that were asked for have come.
+    Requests = 3,
 }
 
 pub struct Events {

@@ -21,6 +21,8 @@ use std::{
     },
 };
 
+use chronoscope_peripherals::Request;
+
 pub use self::{arm::About, events::exit, settings::is_asked};
 use self::{
     arm::Arm,
@@ -63,6 +65,8 @@ struct Observer {
     memory: Option<Memory>,
     /// The instructions that may have put the processor to sleep before the last hit.
     sleeps: u64,
+    /// The request with which the observation ends.
+    requests: u64,
     /// The executed instructions of each block, by its address.
     busy: HashMap<u64, &'static AtomicU64>,
     events: Events,
@@ -107,9 +111,11 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         words,
         memory,
         sleeps: 0,
+        requests: settings.requests,
         busy,
         events,
     });
+    devices::on_request(on_request);
     api::register(id, on_block, on_exit);
     Ok(())
 }
@@ -242,6 +248,22 @@ extern "C" fn on_hit(_: c_uint, index: *mut c_void) {
         events.record(kind::ARGUMENT, processor.wide(*register));
     }
     events.record(kind::HIT, index as u64);
+}
+
+/// Called when the timer whose phases are tried has raised its interrupt.
+fn on_request(request: Request, now: u64) {
+    let ends = {
+        let mut observer = observer();
+        let Some(Observer { events, requests, .. }) = observer.as_mut() else { return };
+        let late = (now - request.due).min(u32::MAX.into());
+        events.record(kind::REQUEST_AT, request.due);
+        events.record(kind::REQUEST, request.number << 32 | late);
+        request.number >= *requests
+    };
+    if ends {
+        finish(Reason::Requests);
+        exit();
+    }
 }
 
 /// Called when a block of a RISC-V processor begins to execute. Most blocks return at the first

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::words::{Field, Memory};
 
 const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, task=ADDRESS, \
-                     field=OFFSET[:BYTES], word=ADDRESS, memory=FILE, range=ADDRESS:BYTES and \
-                     at=ADDRESS[:REGISTER]";
+                     field=OFFSET[:BYTES], word=ADDRESS, memory=FILE, range=ADDRESS:BYTES, \
+                     requests=NUMBER and at=ADDRESS[:REGISTER]";
 
 pub struct Settings {
     pub out: PathBuf,
@@ -26,6 +26,8 @@ pub struct Settings {
     pub words: Vec<u64>,
     /// The part of the memory that is written to a file at the end.
     pub memory: Option<Memory>,
+    /// The number of the request of the timer whose phases are tried, with which the observation ends.
+    pub requests: u64,
 }
 
 impl Settings {
@@ -33,7 +35,7 @@ impl Settings {
         let (mut out, mut limit, mut events) = (None, u64::MAX, 1_000_000);
         let (mut hertz, mut task, mut at) = (0, u64::MAX, Vec::new());
         let (mut fields, mut memory, mut range) = (Vec::new(), None, None);
-        let mut words = Vec::new();
+        let (mut words, mut requests) = (Vec::new(), u64::MAX);
         for argument in arguments {
             let wrong = || format!("`{argument}`: it takes {TAKES}");
             let (name, value) = argument.split_once('=').ok_or_else(wrong)?;
@@ -67,6 +69,7 @@ impl Settings {
                 "range" => range = Some(addresses()?),
                 "observe" if !value.is_empty() => out = Some(PathBuf::from(value)),
                 "limit" => limit = number().ok_or_else(wrong)?,
+                "requests" => requests = number().ok_or_else(wrong)?,
                 "events" => events = number().ok_or_else(wrong)?,
                 "hertz" => hertz = number().ok_or_else(wrong)?,
                 "task" => task = address(value)?,
@@ -77,7 +80,7 @@ impl Settings {
         let out = out.ok_or("say where the events go: observe=FILE")?;
         let memory = memory.zip(range);
         let memory = memory.map(|(out, (address, bytes))| Memory { out, address, bytes });
-        Ok(Self { out, limit, events, hertz, task, at, fields, words, memory })
+        Ok(Self { out, limit, events, hertz, task, at, fields, words, memory, requests })
     }
 }
 
