@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    common::{Folder, chronoscope, effort, gives_the_same_bytes_twice},
+    common::{Folder, builder, chronoscope, effort, gives_the_same_bytes_twice, run},
     plugin::{plugin, target},
 };
 
@@ -385,6 +385,35 @@ fn the_page_of_tandem_has_its_longest_waits() {
             let longest = run["cases"].as_array().unwrap().iter().flat_map(waits).max().unwrap();
             let holds = longest == expected || !is_long && longest < expected;
             assert!(holds, "{case:?}: {longest}, and docs/tandem.md has {expected}");
+        }
+    }
+}
+
+/// The rounds of `tandem/firmware/src/bin/rounds.rs`, each with its arrivals and its longest wait. The full
+/// test asks on a Cortex-M4 alone.
+#[test]
+fn the_page_of_tandem_has_the_longest_waits_of_its_other_calls() {
+    const BOARDS: [(&str, &str); 2] =
+        [("thumbv7em-none-eabihf", "netduinoplus2"), ("riscv32imc-unknown-none-elf", "virt")];
+    let page = include_str!("../../../docs/tandem.md");
+    let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| `--from ")).collect();
+    assert!(rows.len() > 20, "{rows:?}");
+    for (board, (triple, machine)) in
+        BOARDS.into_iter().take(1 + usize::from(effort(1) > 1)).enumerate()
+    {
+        let build = ["firmware", triple, "build", "--release", "--locked"];
+        let program = ["--package", "tandem-firmware", "--bin", "rounds"];
+        run(builder().args([&build[..], &program].concat())).exits(0);
+        let image = target().join("firmware").join(triple).join("release/rounds");
+        for row in &rows {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [arrivals, longest] = [2, 3].map(|cell| cells[cell + 2 * board]);
+            let place = cells[0].trim_end_matches('`');
+            let observe = ["observe", image.to_str().unwrap(), "--machine", machine, "--no-store"];
+            let arrivals_of = ["--from", place, "--arrivals", "timer"];
+            chronoscope(&[&observe[..], &arrivals_of].concat()).exits(0).shows(&format!(
+                "All {arrivals} arrivals tried: an interrupt waits at most {longest} instructions"
+            ));
         }
     }
 }

@@ -76,7 +76,7 @@ struct Guest {
 /// Ends QEMU, because the waveform would be wrong. Skips the exit handlers, one of which is this
 /// plugin's.
 fn give_up(why: &str) -> ! {
-    eprintln!("chronoscope's pins: {why}");
+    eprintln!("chronoscope: {why}");
     // SAFETY: ends the process and does not return.
     unsafe { libc::_exit(1) }
 }

@@ -587,6 +587,9 @@ impl Sweep {
         let Some(interrupt) = Choice::from(&enabled, self.choice) else {
             let known: Vec<String> =
                 enabled.iter().map(|interrupt| interrupt.number.to_string()).collect();
+            if known.is_empty() {
+                give_up("the image has no interrupt enabled when the round begins");
+            }
             give_up(&format!("the image has not enabled that exception, but: {}", known.join(", ")))
         };
         self.interrupt = interrupt;
