@@ -74,3 +74,6 @@ pub const LONGEST_WAIT: &str = "longest wait: ";
 /// The first words of the name of their series; the end of a wait follows: `handler`, or a place of the
 /// image.
 pub const WAIT: &str = "arrival to ";
+
+/// The figure with the number of pairs of arrivals, where another interrupt came, too.
+pub const PAIRS: &str = "pairs";

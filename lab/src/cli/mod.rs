@@ -78,9 +78,9 @@ pub enum Command {
     #[command(after_help = help::SHOW)]
     Show(Run),
     /// How long can an interrupt wait? Have one arrive at every instruction of a round of an
-    /// experiment, on an emulated Cortex-M. It takes the options of `run`.
+    /// experiment, on an emulated chip. It takes the options of `run`.
     #[command(after_help = help::WORST)]
-    Worst(Run),
+    Worst(Worst),
     /// Why is A slower than B? The instructions of one round of two emulated targets, by role.
     #[command(after_help = help::WHY)]
     Why(Why),
@@ -465,6 +465,16 @@ pub struct Report {
     pub output: Output,
     #[command(flatten)]
     pub store: Store,
+}
+
+#[derive(Args)]
+pub struct Worst {
+    /// Have this other exception arrive, too, at every instruction before and after: every pair of
+    /// arrivals (Cortex-M).
+    #[arg(long, value_name = "NUMBER", help_heading = WHAT)]
+    pub nested: Option<u8>,
+    #[command(flatten)]
+    pub run: Run,
 }
 
 #[derive(Args)]

@@ -87,6 +87,9 @@ pub struct Observe {
     /// the first interrupt that the image has enabled, or the number of an exception (Cortex-M, RV32).
     #[arg(long, value_name = "timer|NUMBER", requires = "from", conflicts_with_all = ["switch", "task"])]
     pub arrivals: Option<String>,
+    /// With --arrivals: have this exception arrive, too, at every instruction before and after (Cortex-M).
+    #[arg(long, value_name = "NUMBER", requires = "arrivals")]
+    pub nested: Option<u8>,
     /// Measure from each request of this timer's interrupt to --to, with the timer at many phases against
     /// all else, and find the longest: TIM2 tries 200 phases, TIM2:1000 a thousand. With --chip.
     #[arg(long, value_name = "TIMER[:COUNT]", requires = "to", requires = "chip", conflicts_with_all = ["from", "arrivals"])]

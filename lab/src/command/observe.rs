@@ -30,6 +30,7 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
         limit: arguments.limit,
         append: &arguments.append,
         arrivals: arguments.arrivals.as_deref(),
+        nested: arguments.nested,
         phase: arguments.phase.as_deref(),
         is_watched: false,
         view: arguments.view.as_deref(),

@@ -13,7 +13,8 @@ const TARGETS: [&str; 2] = ["tandem@cortex-m4", "freertos@cortex-m4"];
 /// The experiment whose round is tried, unless one is named.
 const SWITCH: &str = "switch";
 
-pub fn execute(mut arguments: cli::Run) -> Result<u8> {
+pub fn execute(worst: cli::Worst) -> Result<u8> {
+    let cli::Worst { nested, run: mut arguments } = worst;
     if arguments.study.is_some() {
         bail!("`worst` tries the round of an experiment: leave out --study");
     }
@@ -24,6 +25,7 @@ pub fn execute(mut arguments: cli::Run) -> Result<u8> {
     };
     arguments.experiments.push("worst".to_owned());
     arguments.set.push(format!("of={of}"));
+    arguments.set.extend(nested.map(|number| format!("nested={number}")));
     if arguments.target.is_empty() {
         arguments.target = TARGETS.map(str::to_owned).to_vec();
     }

@@ -237,9 +237,7 @@ fn what_it_cannot_do_it_says_in_one_line() {
         let ours: Vec<&str> =
             stderr.lines().filter(|line| !line.starts_with("qemu-system-arm: ")).collect();
         assert!(
-            ours.len() == 1
-                && ours[0].starts_with("chronoscope")
-                && ours[0].contains(text),
+            ours.len() == 1 && ours[0].starts_with("chronoscope") && ours[0].contains(text),
             "{stderr}"
         );
     };

@@ -149,6 +149,64 @@ fn every_arrival_in_a_round_of_one_s_own_waits_for_its_mask() {
     );
 }
 
+/// The same round, with another interrupt, whose handler has six instructions.
+const TWO: &str = "
+    .word line + 1
+    .thumb_func
+reset:
+    ldr r0, =0xe000e010
+    ldr r1, =16000000
+    str r1, [r0, #4]
+    movs r1, #7
+    str r1, [r0]
+    ldr r0, =0xe000e100
+    movs r1, #1
+    str r1, [r0]
+    .thumb_func
+round:
+    cpsid i
+    .rept 10
+    nop
+    .endr
+    cpsie i
+    .rept 5
+    nop
+    .endr
+    b round
+    .thumb_func
+tick:
+    nop
+    bx lr
+    .thumb_func
+line:
+    .rept 5
+    nop
+    .endr
+    bx lr
+    .ltorg
+";
+
+/// SysTick comes first where both are pending as the mask ends, by its number; its handler has two
+/// instructions.
+#[test]
+fn every_pair_of_arrivals_waits_for_the_other_one_s_handler() {
+    let folder = Folder::new("pairs");
+    let image = linked(&folder, TWO);
+    let observe =
+        ["observe", &image, "--machine", "netduinoplus2", "--no-store", "--from", "round"];
+    let observe = |more: &[&str]| chronoscope(&[&observe[..], more].concat());
+    for (measured, other, longest) in [("16", "15", 13), ("15", "16", 11)] {
+        let answer = observe(&["--arrivals", measured, "--nested", other]);
+        answer.exits(0).shows(&format!(
+            " pairs of arrivals tried: an interrupt waits at most {longest} instructions in app"
+        ));
+    }
+    observe(&["--arrivals", "15", "--nested", "15"]).shows("no pair with itself");
+    observe(&["--arrivals", "15", "--nested", "44"])
+        .shows("has not enabled that exception, but: 15, 16");
+    observe(&["--nested", "15"]).complains("--arrivals");
+}
+
 /// A round of 15 instructions on a RISC-V. The first four mask the timer's interrupt, one of them by a
 /// store to a device; a call of machine mode enters the same handler as the timer, which does not come by
 /// itself. The timer's path through the handler leaves its line as it is.

@@ -441,6 +441,17 @@ fn several_states_are_one_answer() {
     answer.shows(&format!("tandem ({worst})"));
 }
 
+/// With the interrupt that the experiment raises, at every instruction of the round: 84,000 pairs.
+#[test]
+#[ignore = "takes half a minute: ./chronoscope test long"]
+fn every_pair_of_arrivals_is_tried() {
+    let alone = chronoscope(&["worst", "interrupt", "--target", "tandem@cortex-m4"]);
+    alone.exits(0).shows("an interrupt waits at most 73 instructions");
+    let pair =
+        chronoscope(&["worst", "interrupt", "--nested", "56", "--target", "tandem@cortex-m4"]);
+    pair.exits(0).shows("pairs of arrivals tried: an interrupt waits at most 99 instructions");
+}
+
 /// A repetition tries the same arrivals again.
 #[test]
 fn repetitions_are_no_more_arrivals() {
@@ -463,6 +474,8 @@ fn a_run_is_the_same_bytes_twice() {
 fn impossible_questions_are_one_line() {
     let ask = |more: &[&str]| chronoscope(&[&["worst"], more].concat());
     ask(&["switch", "message"]).complains("one experiment at a time");
+    ask(&["switch", "--nested", "3", "--target", "tandem@rv32"]).shows("on a Cortex-M alone");
+    ask(&["masked", "--nested", "44"]).shows("one at a time: leave out `nested`");
     ask(&["period"]).complains("it is one of switch, wakeup, message, interrupt, masked");
     ask(&["message", "--set", "tasks=2"]).shows("`message` has no parameter `tasks`");
     ask(&["masked", "--target", "tandem@rv32"])

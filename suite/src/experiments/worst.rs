@@ -48,6 +48,7 @@ pub static SPEC: Spec = Spec {
         passed("primitive", "the object of the round's experiment"),
         passed("shape", "the shape of the round's experiment"),
         passed("tasks", "the tasks of the round's experiment"),
+        passed("nested", "the number of another exception, which comes at every instruction, too"),
         passed("interrupt", "the number of the exception; the kernel's timer unless it is given"),
     ],
     duration_us: |_| 2_000_000,

@@ -20,12 +20,21 @@ use crate::{Request, description::word_of_kind};
 /// The rounds before the first one that counts, in which caches of the kernel's own fill.
 pub(crate) const SKIPPED: u32 = 20;
 
+/// The rounds of a start that tries pairs of arrivals: enough for all pairs of one arrival.
+const ROUNDS_OF_PAIRS: usize = 5000;
+
+/// Why a processor has no pairs of arrivals.
+pub(crate) const ONE_AT_A_TIME: &str =
+    "pairs of arrivals are tried on a Cortex-M alone: leave out `nested`";
+
 /// The round that is asked for.
 pub(crate) struct Asked {
     /// The request that the image gets.
     pub request: Request,
     /// The number of the exception; `None` for the kernel's timer.
     pub exception: Option<String>,
+    /// The number of another exception that comes, too.
+    pub nested: Option<String>,
 }
 
 impl Asked {
@@ -36,7 +45,7 @@ impl Asked {
         let Some(spec) = experiments::find(name) else { bail!("unknown experiment `{name}`") };
         let mut inner = Request::new(name);
         for parameter in experiments::worst::SPEC.parameters {
-            let passed = !matches!(parameter.name, "of" | "interrupt");
+            let passed = !matches!(parameter.name, "of" | "interrupt" | "nested");
             if let Some(value) = request.get(parameter.name).filter(|_| passed) {
                 ensure!(
                     spec.parameters.iter().any(|known| known.name == parameter.name),
@@ -54,11 +63,19 @@ impl Asked {
             }
         }
         let exception = request.get("interrupt").map(str::to_owned);
-        let asked = Self { request: inner, exception };
+        let nested = request.get("nested").map(str::to_owned);
+        if nested.is_some() {
+            inner = inner.with("loops", ROUNDS_OF_PAIRS);
+        }
+        let asked = Self { request: inner, exception, nested };
         // The handler of another one may call the kernel, and is a part of the round.
         ensure!(
             asked.exception.is_none() || !asked.is_set_once_a_round(),
             "`masked` has an interrupt of its own: leave out `interrupt`"
+        );
+        ensure!(
+            asked.nested.is_none() || !asked.is_set_once_a_round(),
+            "in `masked`, interrupts come one at a time: leave out `nested`"
         );
         Ok(asked)
     }

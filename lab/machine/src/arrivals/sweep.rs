@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use anyhow::{Result, bail, ensure};
-use chronoscope_run::names::{LONGEST_WAIT, WAIT};
+use chronoscope_run::names::{LONGEST_WAIT, PAIRS, WAIT};
 use chronoscope_suite::wire::{Evidence, Record, Role, Sample, Series};
 
 use crate::{profile::Symbols, stream::StreamBuilder};
@@ -69,6 +69,8 @@ pub(crate) struct Sweep {
     arrivals: Vec<Arrival>,
     /// The arrivals that no try came to.
     missed: usize,
+    /// The pairs with another interrupt, of several starts.
+    pairs: u64,
 }
 
 impl Sweep {
@@ -91,6 +93,7 @@ impl Sweep {
                     let cycles = [least, halves, most];
                     sweep.arrivals.push(Arrival { place, wait, length, tries, cycles });
                 }
+                ("pairs", Some([pairs])) => sweep.pairs = *pairs,
                 ("missed", Some([_])) => sweep.missed += 1,
                 _ => bail!("the arrivals are damaged: `{line}`"),
             }
@@ -141,6 +144,7 @@ impl Sweep {
         ensure!(self.path == other.path, "another start of the image has another round");
         self.arrivals.extend(other.arrivals);
         self.missed += other.missed;
+        self.pairs += other.pairs;
         Ok(())
     }
 
@@ -182,6 +186,10 @@ impl Sweep {
         let round = self.path.len() as u64;
         for (name, value) in [("round", round), ("exception", self.exception)] {
             stream.send(&Record::Figure { name, unit: "", value: value as f64 })?;
+        }
+        if self.pairs > 0 {
+            let value = self.pairs as f64;
+            stream.send(&Record::Figure { name: PAIRS, unit: "", value })?;
         }
         if let Some(worst) = self.worst() {
             let at = self.path.get(worst.place as usize).copied().unwrap_or_default();

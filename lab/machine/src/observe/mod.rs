@@ -30,7 +30,9 @@ use self::{
     view::{Resolved, Tasks, View},
 };
 use crate::{
-    Machine, Machines, Properties, Provenance, Recording, Request, SetUpFailed, Start, builder,
+    Machine, Machines, Properties, Provenance, Recording, Request, SetUpFailed, Start,
+    arrivals::ONE_AT_A_TIME,
+    builder,
     marks::{Kind, Mark},
     qemu::{chip::architecture, modelled::Modelled},
 };
@@ -75,6 +77,8 @@ pub struct Observed<'m> {
     limit: u64,
     append: String,
     arrivals: Option<Arrivals>,
+    /// The number of another exception that arrives, too.
+    nested: Option<String>,
     phases: Option<Phases>,
     marks: Vec<Mark>,
     is_watched: bool,
@@ -181,6 +185,9 @@ impl<'m> Observed<'m> {
         if arrivals.is_some() && image.architecture == Architecture::Riscv64 {
             bail!("--arrivals is for a Cortex-M or an RV32, and {machine} is none");
         }
+        if question.nested.is_some() && architecture(emulated) != Architecture::Arm {
+            bail!("--nested: {ONE_AT_A_TIME}");
+        }
         let phases = question.phase.map(|text| Phases::parse(text, &registers)).transpose()?;
         if phases.is_none() && to.is_some() && from.is_none() {
             bail!("intervals have a start: name it, as --from give, or a timer, as --phase TIM2");
@@ -215,6 +222,7 @@ impl<'m> Observed<'m> {
             limit,
             append,
             arrivals,
+            nested: question.nested.map(|number| number.to_string()),
             phases,
             marks,
             is_watched: question.is_watched,
@@ -331,6 +339,9 @@ impl<'m> Observed<'m> {
                 Arrivals::Number(number) => number.to_string(),
             };
             parameters.push(("arrivals".to_owned(), number));
+        }
+        if let Some(nested) = &self.nested {
+            parameters.push(("nested".to_owned(), nested.clone()));
         }
         if let Some(phases) = &self.phases {
             parameters.push(("phase".to_owned(), phases.name()));

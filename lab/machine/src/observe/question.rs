@@ -43,6 +43,8 @@ pub struct Question<'a> {
     /// An interrupt arrives at every instruction of the round from `from` to its next execution: the
     /// exception's number, or `timer`.
     pub arrivals: Option<&'a str>,
+    /// The number of another exception that arrives, too.
+    pub nested: Option<u8>,
     /// A timer of the chip whose phases are tried, as `TIM2` or `TIM2:1000`: intervals start with the
     /// requests of its interrupt.
     pub phase: Option<&'a str>,
@@ -74,6 +76,7 @@ impl<'a> Question<'a> {
             limit: u64::MAX,
             append: "",
             arrivals: None,
+            nested: None,
             phase: None,
             stimuli: false,
             is_watched: false,

@@ -40,7 +40,9 @@ impl Observed<'_> {
         };
         let once = |first: usize| {
             let until = self.until().map(|place| place.address);
-            let rounds = Rounds { until, ..Rounds::new(round.address, exception.as_deref()) };
+            let nested = self.nested.as_deref();
+            let rounds =
+                Rounds { until, nested, ..Rounds::new(round.address, exception.as_deref()) };
             let options = rounds.options(&file, first, self.chip.as_ref());
             let mut qemu = self.command(&options, NOWHERE)?;
             qemu.arg("-singlestep");

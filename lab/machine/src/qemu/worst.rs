@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Request, Round, Start,
-    arrivals::{Asked, HANDLER, SKIPPED, Starts, Sweep, Tried, Waits, starts},
+    arrivals::{Asked, HANDLER, ONE_AT_A_TIME, SKIPPED, Starts, Sweep, Tried, Waits, starts},
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -159,6 +159,9 @@ impl<'a, 'm> Bench<'a, 'm> {
         if self.asked.is_set_once_a_round() {
             return self.rounds_of_masked();
         }
+        if self.asked.nested.is_some() && self.qemu.chip.architecture() != "arm" {
+            return Ok(Found::Refused(ONE_AT_A_TIME.to_owned()));
+        }
         let loads = self.folder.path("loads");
         let options = format!("{},loads={}", self.plugin, quoted(&loads));
         let starts = match self.starts(&self.asked.request, &["-plugin".to_owned(), options])? {
@@ -221,17 +224,19 @@ pub(crate) struct Rounds<'a> {
     pub together: Option<u32>,
     /// The address of the instruction at which a wait ends; `None` for the handler's first one.
     pub until: Option<u64>,
+    /// The number of another exception that comes, too.
+    pub nested: Option<&'a str>,
 }
 
 impl<'a> Rounds<'a> {
     /// Rounds with one arrival each.
     pub fn new(mark: u64, exception: Option<&'a str>) -> Self {
-        Self { mark, skipped: SKIPPED, exception, together: None, until: None }
+        Self { mark, skipped: SKIPPED, exception, together: None, until: None, nested: None }
     }
 
     /// The plugin's options for the arrivals from the instruction `first` of the round on.
     pub fn options(&self, file: &Path, first: usize, chip: Option<&Modelled>) -> String {
-        let Self { mark, skipped, exception, together, until } = self;
+        let Self { mark, skipped, exception, together, until, nested } = self;
         let mut options = format!("arrivals={},mark={mark:#x},skip={skipped}", quoted(file));
         options += &format!(",first={first}");
         if let Some(exception) = exception {
@@ -239,6 +244,9 @@ impl<'a> Rounds<'a> {
         }
         if let Some(together) = together {
             options += &format!(",together={together}");
+        }
+        if let Some(nested) = nested {
+            options += &format!(",nested={nested}");
         }
         if let Some(until) = until {
             options += &format!(",until={until:#x}");
@@ -253,7 +261,8 @@ impl<'a> Rounds<'a> {
 /// The rounds that are asked for, from this mark on.
 fn rounds(asked: &Asked, mark: u64) -> Rounds<'_> {
     if !asked.is_set_once_a_round() {
-        return Rounds::new(mark, asked.exception.as_deref());
+        let nested = asked.nested.as_deref();
+        return Rounds { nested, ..Rounds::new(mark, asked.exception.as_deref()) };
     }
     let skipped = experiments::masked::ALONE as u32 + SKIPPED;
     Rounds { skipped, together: Some(TOGETHER), ..Rounds::new(mark, Some("urgent")) }

@@ -17,7 +17,7 @@ use chronoscope_suite::{
 use super::{Asked as Board, Rtl, bench};
 use crate::{
     Request, Start,
-    arrivals::{Asked, HANDLER, SKIPPED, Starts, Sweep, Tried, Waits, starts},
+    arrivals::{Asked, HANDLER, ONE_AT_A_TIME, SKIPPED, Starts, Sweep, Tried, Waits, starts},
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -36,6 +36,7 @@ pub(super) fn check(board: &Board<'_>, shows_instructions: bool) -> Result<()> {
         !board.request.has("of", experiments::masked::SPEC.name),
         "`worst masked`: on this board its timer shares its interrupt with the kernel's alarm"
     );
+    ensure!(!has("nested"), "`worst`: {ONE_AT_A_TIME}");
     ensure!(
         !has("interrupt"),
         "`worst`: on this board the kernel's alarm arrives: leave out `interrupt`"

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chronoscope_run::{
     CaseResult, Run, Unit,
-    names::{LONGEST_WAIT, WAIT},
+    names::{LONGEST_WAIT, PAIRS, WAIT},
 };
 use chronoscope_suite::experiments::worst::SPEC;
 
@@ -38,6 +38,8 @@ pub struct Strip {
     state: String,
     /// The place at which a wait ends; empty for the handler.
     end: String,
+    /// The pairs with another interrupt; 0 if none came.
+    pairs: usize,
     /// The unit of the waits.
     unit: Unit,
 }
@@ -64,6 +66,7 @@ impl Strip {
             bound,
             place,
             end,
+            pairs: case.figure(PAIRS).map_or(0, |figure| figure.value as usize),
             unit,
         })
     }
@@ -72,10 +75,11 @@ impl Strip {
     /// equal ones.
     fn include(&mut self, other: Self) {
         let (tried, states) = (self.tried + other.tried, self.states + other.states);
+        let pairs = self.pairs + other.pairs;
         if other.possible() > self.possible() {
             *self = other;
         }
-        (self.tried, self.states) = (tried, states);
+        (self.tried, self.states, self.pairs) = (tried, states, pairs);
     }
 
     /// The kernel, and the state with its longest wait if several were tried.
@@ -199,7 +203,8 @@ pub fn strips(run: &Run) -> Option<Vec<Strip>> {
 /// The title: the number of arrivals, and the longest wait that is possible in each kernel, the longest
 /// first; of several states, the worst one by name.
 pub fn title(strips: &[Strip]) -> String {
-    let all = strips.iter().map(|strip| strip.tried).sum();
+    let pairs: usize = strips.iter().map(|strip| strip.pairs).sum();
+    let arrivals = strips.iter().map(|strip| strip.tried).sum();
     let states = match most_states(strips) {
         1 => String::new(),
         states => format!(" in {states} states"),
@@ -212,7 +217,10 @@ pub fn title(strips: &[Strip]) -> String {
         format!("{wait} in {}", strip.name())
     });
     let waits: Vec<String> = waits.collect();
-    let all = count(all, "arrival");
+    let all = match pairs {
+        0 => count(arrivals, "arrival"),
+        _ => format!("{} of arrivals", count(pairs, "pair")),
+    };
     let what = match sorted.first().map_or("", |strip| &*strip.end) {
         "" => "an interrupt waits at most".to_owned(),
         end => format!("from an interrupt to {end} at most"),
@@ -234,6 +242,7 @@ mod tests {
             bound: None,
             place: String::new(),
             end: String::new(),
+            pairs: 0,
             unit: Unit::Instructions,
         }
     }
@@ -261,6 +270,11 @@ mod tests {
         let expected = "All 665 arrivals tried: an interrupt waits at most 102 instructions in \
                         FreeRTOS, 46 in tandem";
         assert_eq!(title(&strips), expected);
+        let pairs =
+            [self::strip("app", vec![46.0; 99])].map(|strip| Strip { pairs: 9900, ..strip });
+        let expected =
+            "All 9900 pairs of arrivals tried: an interrupt waits at most 46 instructions in app";
+        assert_eq!(title(&pairs), expected);
         let to_a_place = [self::strip("app", vec![46.0; 99])]
             .map(|strip| Strip { end: "actuate".to_owned(), ..strip });
         let expected =

@@ -29,6 +29,10 @@
 //! comes back to the instruction before which it began. Then N arrivals are tried in each round, equally
 //! far apart (module `aside`).
 //!
+//! With `nested=NUMBER`, on a Cortex-M, this other exception becomes pending, too, at every instruction
+//! before and after (module `nested`). An arrival's line has the longest wait of all these pairs, and the last
+//! line is `pairs COUNT`.
+//!
 //! With `until=ADDRESS`, a wait goes on to the next execution of that instruction.
 //!
 //! With the options of the module `cycles` but for `cycles=`, the last three are the least number of
@@ -40,6 +44,7 @@
 
 mod arm;
 mod aside;
+mod nested;
 mod riscv;
 
 use std::{
@@ -60,6 +65,7 @@ use chronoscope_cycles::{Cause, Sum};
 use self::{
     arm::Arm,
     aside::{Aside, Outcome},
+    nested::{Ended, Nested, Now},
     riscv::Riscv,
 };
 use crate::{
@@ -214,6 +220,10 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     if aside.is_some() && info.target() != "arm" {
         return Err("only a Cortex-M says which handler runs: leave out `together`".to_owned());
     }
+    let nested = number("nested")?.map(Nested::new);
+    if nested.is_some() && (info.target() != "arm" || aside.is_some()) {
+        return Err("pairs of arrivals are for a Cortex-M, one in a round: leave out `nested`".to_owned());
+    }
     let sweep = Sweep {
         emulator,
         interrupts,
@@ -233,6 +243,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
         tries: 0,
         wait: Wait::ToCome,
         aside,
+        nested,
         until: number("until")?,
         file: create(value("arrivals").unwrap_or_default())?,
     };
@@ -368,6 +379,8 @@ struct Sweep {
     wait: Wait,
     /// The handler as no part of the round.
     aside: Option<Aside>,
+    /// The other interrupt of a pair.
+    nested: Option<Nested>,
     /// The instruction at which a wait ends, if it is not the handler's first.
     until: Option<u32>,
     file: BufWriter<File>,
@@ -409,7 +422,27 @@ impl Sweep {
                 self.path.push(at);
             }
             Phase::Compare(_) => self.follows &= self.path.get(self.position) == Some(&at),
-            Phase::Sweep => self.approach(at),
+            Phase::Sweep => {
+                self.second();
+                self.approach(at);
+            }
+        }
+    }
+
+    /// Makes the second interrupt of a pair pending if its instruction executes now.
+    fn second(&mut self) {
+        let is_pending = matches!(self.wait, Wait::Pending(..));
+        let now = self.nested.as_mut().map(|nested| nested.step(is_pending));
+        self.pend(now.unwrap_or_default());
+    }
+
+    fn pend(&mut self, now: Now) {
+        if now.measured {
+            self.wait = Wait::Pending(0, cycles::sum().unwrap_or_default());
+            self.interrupts.pend(self.interrupt);
+        }
+        if let Some(nested) = self.nested.as_ref().filter(|_| now.other) {
+            self.interrupts.pend(nested.other);
         }
     }
 
@@ -513,6 +546,11 @@ impl Sweep {
             // The handler comes in the next round.
             Wait::Pending(..) => return,
             _ if self.aside.is_some() => return self.next_round_of_many(),
+            wait if self.nested.as_ref().is_some_and(Nested::has_begun) => {
+                if !self.end_of_pair(wait, length) {
+                    return;
+                }
+            }
             Wait::Over(wait, cycles) => {
                 let tries = self.tries + 1;
                 let outcome = Outcome::Tried { wait, length, tries, cycles };
@@ -530,6 +568,25 @@ impl Sweep {
         (self.arrival, self.tries, self.wait) = (arrival + 1, 0, Wait::ToCome);
         if self.arrival == self.path.len() {
             self.end();
+        }
+    }
+
+    /// Notes the wait of a pair, and chooses the next one. Returns whether all pairs of the arrival have been
+    /// tried.
+    fn end_of_pair(&mut self, wait: Wait, length: usize) -> bool {
+        let tries = std::mem::take(&mut self.tries) + 1;
+        self.wait = Wait::ToCome;
+        let Some(nested) = &mut self.nested else { return true };
+        let wait = match wait {
+            Wait::Over(wait, cycles) => Some((wait, cycles)),
+            _ => None,
+        };
+        match nested.end(wait, length) {
+            Ended::More => false,
+            Ended::All => {
+                written(nested.take(tries).write(self.arrival, &mut self.file));
+                true
+            }
         }
     }
 
@@ -560,20 +617,25 @@ impl Sweep {
         if let Some(aside) = &self.aside {
             written(aside.write(&mut self.file));
         }
+        if let Some(nested) = &self.nested {
+            written(writeln!(self.file, "pairs {}", nested.pairs));
+        }
         written(self.file.flush());
     }
 
     /// Makes the exception pending if its instruction executes now, and the round has come there by
     /// the path.
     fn approach(&mut self, at: u32) {
-        let is_to_come = self.wait == Wait::ToCome;
+        let has_begun = self.nested.as_ref().is_some_and(Nested::has_begun);
+        let is_to_come = self.wait == Wait::ToCome && !has_begun;
         if !self.follows || !is_to_come && self.aside.is_none() {
             return;
         }
         self.follows = self.path.get(self.position) == Some(&at);
         if self.follows && is_to_come && self.position == self.arrival {
-            self.wait = Wait::Pending(0, cycles::sum().unwrap_or_default());
-            self.interrupts.pend(self.interrupt);
+            let alone = Now { measured: true, other: false };
+            let now = self.nested.as_mut().map_or(alone, Nested::arrive);
+            self.pend(now);
         }
     }
 
@@ -584,14 +646,26 @@ impl Sweep {
         for Interrupt { number, handler, .. } in &enabled {
             written(writeln!(self.file, "enabled {number} {handler:#x}"));
         }
-        let Some(interrupt) = Choice::from(&enabled, self.choice) else {
-            let known: Vec<String> =
-                enabled.iter().map(|interrupt| interrupt.number.to_string()).collect();
-            if known.is_empty() {
-                give_up("the image has no interrupt enabled when the round begins");
-            }
-            give_up(&format!("the image has not enabled that exception, but: {}", known.join(", ")))
+        let find = |choice| {
+            Choice::from(&enabled, choice).unwrap_or_else(|| {
+                let known: Vec<String> =
+                    enabled.iter().map(|interrupt| interrupt.number.to_string()).collect();
+                if known.is_empty() {
+                    give_up("the image has no interrupt enabled when the round begins");
+                }
+                give_up(&format!(
+                    "the image has not enabled that exception, but: {}",
+                    known.join(", ")
+                ))
+            })
         };
+        let interrupt = find(self.choice);
+        if let Some(nested) = &mut self.nested {
+            nested.other = find(Choice::Number(nested.number));
+            if nested.other.number == interrupt.number {
+                give_up("an exception is no pair with itself: name another one");
+            }
+        }
         self.interrupt = interrupt;
         let number = interrupt.number;
         written(writeln!(self.file, "exception {number}"));

@@ -1,0 +1,140 @@
+//! A second interrupt beside the one whose wait is measured: every pair of arrivals of a round.
+//!
+//! For each instruction of the round, the measured interrupt becomes pending while it executes, and the
+//! other one with it or some instructions later, as long as the measured one still waits. Then the other
+//! one comes first, and the measured one one instruction later each time, until the round ends before it.
+
+use chronoscope_cycles::Sum;
+
+use super::{Interrupt, aside::Outcome};
+
+/// The interrupt that comes first.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Measured,
+    Other,
+}
+
+/// The result of a round with a pair.
+pub enum Ended {
+    /// Another pair with the same first arrival is to be tried.
+    More,
+    /// All of them have been tried.
+    All,
+}
+
+pub struct Nested {
+    /// The number of the other interrupt.
+    pub number: u32,
+    pub other: Interrupt,
+    order: Order,
+    /// The instructions between the two arrivals.
+    delay: u32,
+    /// The instructions since the first arrival of the round, if that has come.
+    since: Option<u32>,
+    /// The second one has come.
+    has_second: bool,
+    /// The longest wait of the pairs with the same first arrival.
+    longest: Option<Tried>,
+    /// The pairs that were tried, of all arrivals.
+    pub pairs: u64,
+}
+
+/// A wait, the length of its round, and the cycles.
+#[derive(Clone, Copy)]
+struct Tried {
+    wait: u32,
+    length: usize,
+    cycles: Sum,
+}
+
+/// The interrupts that become pending now.
+#[derive(Clone, Copy, Default)]
+pub struct Now {
+    pub measured: bool,
+    pub other: bool,
+}
+
+impl Nested {
+    pub fn new(number: u32) -> Self {
+        Self {
+            number,
+            other: Interrupt::default(),
+            order: Order::Measured,
+            delay: 0,
+            since: None,
+            has_second: false,
+            longest: None,
+            pairs: 0,
+        }
+    }
+
+    /// The first arrival of a round: the round has come to its instruction.
+    pub fn arrive(&mut self) -> Now {
+        self.since = Some(0);
+        self.has_second = self.delay == 0;
+        match self.order {
+            Order::Measured => Now { measured: true, other: self.has_second },
+            Order::Other => Now { measured: self.has_second, other: true },
+        }
+    }
+
+    /// Takes in an instruction after the first arrival. `is_pending` says that the measured one has come, and
+    /// waits.
+    pub fn step(&mut self, is_pending: bool) -> Now {
+        let Some(since) = self.since.as_mut() else { return Now::default() };
+        *since += 1;
+        if *since != self.delay || self.order == Order::Measured && !is_pending {
+            return Now::default();
+        }
+        self.has_second = true;
+        match self.order {
+            Order::Measured => Now { measured: false, other: true },
+            Order::Other => Now { measured: true, other: false },
+        }
+    }
+
+    /// Returns whether the first arrival of this round has come.
+    pub fn has_begun(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Notes the wait of a round, if the measured one came, and chooses the next pair.
+    pub fn end(&mut self, wait: Option<(u32, Sum)>, length: usize) -> Ended {
+        if let Some((wait, cycles)) = wait {
+            self.pairs += u64::from(self.has_second);
+            // A model's bounds decide where there is one.
+            let is_longer = |known: Tried| (cycles.most, wait) > (known.cycles.most, known.wait);
+            if self.longest.is_none_or(is_longer) {
+                self.longest = Some(Tried { wait, length, cycles });
+            }
+        }
+        let (order, had_second) = (self.order, self.has_second);
+        self.retry();
+        self.delay += 1;
+        match order {
+            _ if had_second => Ended::More,
+            Order::Measured => {
+                (self.order, self.delay) = (Order::Other, 1);
+                Ended::More
+            }
+            Order::Other => {
+                (self.order, self.delay) = (Order::Measured, 0);
+                Ended::All
+            }
+        }
+    }
+
+    /// Has the same pair tried again.
+    pub fn retry(&mut self) {
+        (self.since, self.has_second) = (None, false);
+    }
+
+    /// The longest wait of an arrival whose pairs have all been tried.
+    pub fn take(&mut self, tries: u32) -> Outcome {
+        match self.longest.take() {
+            Some(Tried { wait, length, cycles }) => Outcome::Tried { wait, length, tries, cycles },
+            None => Outcome::Missed,
+        }
+    }
+}
