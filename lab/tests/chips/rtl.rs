@@ -189,6 +189,7 @@ fn yields_between_processes(asid: &str) -> Vec<Value> {
 
 /// CVA6 has address spaces: their price in cycles, with identifiers and with fences.
 #[test]
+#[ignore = "builds and starts the largest core, which takes minutes: ./chronoscope test long"]
 fn a_core_with_an_mmu_tells_what_address_spaces_cost() {
     let [with, without] = <[Value; 2]>::try_from(yields_between_processes("asid=on,off")).unwrap();
     let [with, without] = [&with, &without].map(median);

@@ -8,6 +8,7 @@ mod timeline;
 mod arm64;
 mod binder;
 mod culprits;
+mod independent;
 mod trace_targets;
 mod vm;
 

@@ -29,6 +29,7 @@ mod pasts;
 mod perf;
 mod periodic;
 mod placement;
+mod plain;
 mod preemption;
 mod process;
 mod processor_time;

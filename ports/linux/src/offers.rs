@@ -8,11 +8,12 @@ use crate::{
     kernel::Linux,
     latency,
     periodic::period,
+    plain::spawn,
     process::Process,
     thread::Thread,
     transport::{
-        Binder, Descriptors, Eventfd, Futex, Hwbinder, Memory, Passthrough, Pipe, ProcessVm,
-        Seqpacket, Through, Unix,
+        Binder, Descriptors, Eventfd, Futex, Hwbinder, Memory, Mq, Passthrough, Pipe, ProcessVm,
+        Seqpacket, Tcp, Through, Unix,
     },
 };
 
@@ -27,6 +28,7 @@ chronoscope_suite::offers! {
     pair "thread-coroutine" Thread, Coroutine;
     pair "coroutine-thread" Coroutine, Thread;
     own "period" period;
+    own "spawn" spawn;
     own "transaction" transact;
     own "latency" call;
     own "noise" noise;
@@ -43,6 +45,8 @@ macro_rules! by_transport {
             "unix" Descriptors<Unix>,
             "seqpacket" Descriptors<Seqpacket>,
             "pipe" Descriptors<Pipe>,
+            "tcp" Descriptors<Tcp>,
+            "mq" Descriptors<Mq>,
             "futex" Memory<Futex>,
             "eventfd" Memory<Eventfd>,
             "process_vm" Memory<ProcessVm>,

@@ -14,7 +14,7 @@ pub enum Thread {}
 
 /// The size of a thread's stack, in bytes: enough for a body and a signal handler. Small, because
 /// hundreds of threads with locked memory must fit a small machine.
-const STACK: usize = 64 * 1024;
+pub const STACK: usize = 64 * 1024;
 
 thread_local! {
     /// The threads that this thread has spawned and not joined.

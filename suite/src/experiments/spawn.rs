@@ -60,6 +60,15 @@ pub static SPEC: Spec = Spec {
             help: "runs; 0: 100 of coroutines, 20 of threads, 5 of processes, which cost the more \
                    in this order",
         },
+        Parameter {
+            name: "way",
+            unit: "",
+            default: "task",
+            values: Values::Extra(&["task", "plain"]),
+            help: "plain: as a C program makes it, by pthread_create or fork alone; task: with the \
+                   signal stack, the class and the processor that a task of the other \
+                   experiments has",
+        },
     ],
     duration_us: |request| {
         let each = match request.tasks() {
@@ -103,6 +112,18 @@ struct Nursery<K: Kernel> {
 /// # Errors
 /// [`Refusal`] from the kernel or the arena.
 pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal> {
+    run_by::<T, T>(trial).await
+}
+
+/// Runs the experiment with a creator of the kind `C`.
+///
+/// # Errors
+/// [`Refusal`] from the kernel or the arena.
+pub async fn run_by<C, T>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refusal>
+where
+    T: Tasks,
+    C: Tasks<Kernel = T::Kernel>,
+{
     let kernel = trial.kernel;
     let tasks = trial.request.count("tasks");
     let loops = loops(&trial.request);
@@ -119,7 +140,7 @@ pub async fn run<T: Tasks>(trial: &mut Trial<'_, T::Kernel>) -> Result<(), Refus
         refused: AtomicU32::new(0),
         done: trial.semaphore(0)?,
     })?;
-    T::spawn(kernel, Priority::Ordinary, creator::<T>(nursery))?;
+    C::spawn(kernel, Priority::Ordinary, creator::<T>(nursery))?;
     trial.wait(nursery.done, 1).await;
 
     if nursery.refused.load(Relaxed) > 0 {

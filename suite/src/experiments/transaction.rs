@@ -73,14 +73,16 @@ pub static SPEC: Spec = Spec {
                 "unix",
                 "seqpacket",
                 "pipe",
+                "tcp",
+                "mq",
                 "futex",
                 "eventfd",
                 "process_vm",
                 "passthrough",
                 "ipc",
             ]),
-            help: "futex, eventfd: shared memory, and what rings; process_vm: read from the \
-                   other's memory; passthrough: no server; ipc: a microkernel's call and answer, \
+            help: "tcp: over the loopback device; mq: POSIX message queues; futex, eventfd: \
+                   shared memory, and what rings; process_vm: read from the other's memory; passthrough: no server; ipc: a microkernel's call and answer, \
                    few bytes in registers",
         },
         Parameter {

@@ -219,16 +219,14 @@ pub fn parameters(
     Ok(parameters_on(&machines.describe(target)?, spec, target))
 }
 
-/// Parameters that the kernels of one name alone have, and images of the user's: the experiment, the
-/// parameter, the kernel.
-const OF_VARIANTS: [(&str, &str, &str); 1] = [("interrupt", "tasks", "tandem-basepri")];
-
 /// Returns whether the kernel of a target has the parameter of an experiment.
 fn is_offered(spec: &Spec, parameter: &Parameter, target: &Target) -> bool {
-    target.image.is_some()
-        || OF_VARIANTS.iter().all(|(experiment, name, kernel)| {
-            (spec.name, parameter.name) != (*experiment, *name) || target.kernel == *kernel
-        })
+    match (spec.name, parameter.name) {
+        ("interrupt", "tasks") => target.image.is_some() || target.kernel == "tandem-basepri",
+        // A kernel of the user's in a guest is a Linux.
+        ("spawn", "way") => target.kernel.starts_with("linux") || target.machine.starts_with("vm"),
+        _ => true,
+    }
 }
 
 /// All parameters of an experiment on a described target, as [`parameters`].

@@ -1,13 +1,18 @@
-//! `unix`, `seqpacket`, `pipe`: transports made of file descriptors.
+//! `unix`, `seqpacket`, `pipe`, `tcp`, `mq`: transports made of file descriptors.
 //!
 //! Each client has a channel of its own to each service. Through a stream, a message goes with its
 //! length before it, in one write; packets keep their bounds. A service with several clients polls
 //! their channels. Each side notices the other's end by an end of file, since every process closes
-//! the ends that are not its own.
+//! the ends that are not its own. A message queue has none: there, an empty message is the last.
 
 use std::{
+    ffi::CString,
+    io,
     marker::PhantomData,
-    os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd},
+    process, ptr,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
 use chronoscope_suite::{
@@ -17,12 +22,12 @@ use chronoscope_suite::{
 };
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    io::{Errno, read, write},
+    io::{Errno, dup, read, write},
     net::{AddressFamily, SocketFlags, SocketType, socketpair},
     pipe::{PipeFlags, fcntl_setpipe_size, pipe_with},
 };
 
-use super::Patience;
+use super::{Patience, last_error};
 use crate::kernel::Linux;
 
 /// The kind of descriptor that channels are made of.
@@ -30,16 +35,42 @@ pub trait Means: Send + 'static {
     /// `true` if a read returns one whole message.
     const PACKETS: bool;
 
+    /// The way out where no channel can be created.
+    const WAY_OUT: &str = "raise `ulimit -n`, or take fewer";
+
     /// Creates both ends of a channel for messages of up to `largest` bytes.
     ///
     /// # Errors
     /// The system's error if there are no descriptors left, or if a pipe may not be so large.
     fn channel(largest: usize) -> Result<[Channel; 2], Errno>;
+
+    /// Writes a message, or the beginning of one, and returns the number of bytes.
+    ///
+    /// # Errors
+    /// The system's error.
+    #[inline(always)]
+    fn write(writer: &OwnedFd, message: &[u8]) -> Result<usize, Errno> {
+        write(writer, message)
+    }
+
+    /// Reads a message, or a part of one, and returns the number of bytes: 0 at the end.
+    ///
+    /// # Errors
+    /// The system's error.
+    #[inline(always)]
+    fn read(reader: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+        read(reader, buffer)
+    }
+
+    /// Tells the other side that this one leaves, where closing the channel does not.
+    fn leave(_: &Channel) {}
 }
 
 pub enum Unix {}
 pub enum Seqpacket {}
 pub enum Pipe {}
+pub enum Tcp {}
+pub enum Mq {}
 
 /// An end of a channel, owned by a process.
 pub struct Channel {
@@ -87,6 +118,87 @@ impl Means for Pipe {
     }
 }
 
+impl Means for Tcp {
+    const PACKETS: bool = false;
+
+    /// Over the loopback device, without a wait for more to send.
+    fn channel(_: usize) -> Result<[Channel; 2], Errno> {
+        let connected = || {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let client = TcpStream::connect(listener.local_addr()?)?;
+            let (server, _) = listener.accept()?;
+            for side in [&client, &server] {
+                side.set_nodelay(true)?;
+            }
+            Ok([client, server].map(|side| Channel { reader: side.into(), writer: None }))
+        };
+        connected().map_err(|error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+}
+
+impl Means for Mq {
+    const PACKETS: bool = true;
+    const WAY_OUT: &str = "raise `fs.mqueue.msgsize_max` or `queues_max`, or take fewer bytes";
+
+    /// A queue each way, whose names are gone at once.
+    fn channel(largest: usize) -> Result<[Channel; 2], Errno> {
+        let (requests, answers) = (queue(largest)?, queue(largest)?);
+        let ends = |reader: &OwnedFd, writer: &OwnedFd| {
+            Ok(Channel { reader: dup(reader)?, writer: Some(dup(writer)?) })
+        };
+        Ok([ends(&answers, &requests)?, ends(&requests, &answers)?])
+    }
+
+    #[inline(always)]
+    fn write(writer: &OwnedFd, message: &[u8]) -> Result<usize, Errno> {
+        // SAFETY: the message is readable, and the descriptor is of a queue.
+        let sent =
+            unsafe { libc::mq_send(writer.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
+        if sent == 0 { Ok(message.len()) } else { Err(last()) }
+    }
+
+    #[inline(always)]
+    fn read(reader: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+        let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
+        // SAFETY: the buffer may be written to, and the descriptor is of a queue.
+        let received =
+            unsafe { libc::mq_receive(reader.as_raw_fd(), start, length, ptr::null_mut()) };
+        usize::try_from(received).map_err(|_| last())
+    }
+
+    /// No message of a call is empty.
+    fn leave(channel: &Channel) {
+        if let Some(writer) = &channel.writer {
+            let _ = Self::write(writer, &[]);
+        }
+    }
+}
+
+fn last() -> Errno {
+    Errno::from_raw_os_error(last_error())
+}
+
+/// A queue for messages of up to `largest` bytes.
+fn queue(largest: usize) -> Result<OwnedFd, Errno> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("/chronoscope-{}-{}", process::id(), NEXT.fetch_add(1, Relaxed));
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
+    // SAFETY: the name ends with a zero; the attributes are plain numbers, for which zero is valid. The
+    // descriptor that is returned has no other owner.
+    unsafe {
+        let mut attributes: libc::mq_attr = std::mem::zeroed();
+        attributes.mq_maxmsg = 2;
+        attributes.mq_msgsize = largest.try_into().map_err(|_| Errno::MSGSIZE)?;
+        let queue = libc::mq_open(name.as_ptr(), flags, 0o600, &raw mut attributes);
+        if queue < 0 {
+            return Err(last());
+        }
+        libc::mq_unlink(name.as_ptr());
+        Ok(OwnedFd::from_raw_fd(queue))
+    }
+}
+
 /// The header of a message in a stream: its length, in native byte order.
 const HEADER: usize = 4;
 
@@ -106,7 +218,7 @@ impl Channel {
         let mut rest = if M::PACKETS { &message[HEADER..] } else { message };
         let writer = self.writer.as_ref().unwrap_or(&self.reader);
         loop {
-            match write(writer, rest) {
+            match M::write(writer, rest) {
                 Ok(written) if written >= rest.len() => return Ok(()),
                 Ok(written) => rest = &rest[written..],
                 Err(Errno::INTR) if go_on() => {}
@@ -125,7 +237,7 @@ impl Channel {
         let start = if M::PACKETS { HEADER } else { 0 };
         let mut have = start;
         loop {
-            match read(&self.reader, &mut buffer[have..]) {
+            match M::read(&self.reader, &mut buffer[have..]) {
                 Ok(0) => return Err(CallFailure::Dead),
                 Ok(count) => have += count,
                 Err(Errno::INTR) if go_on() => continue,
@@ -220,9 +332,16 @@ pub struct Descriptors<M>(PhantomData<M>);
 
 pub struct Client {
     channels: Vec<Channel>,
+    leave: fn(&Channel),
     message: Vec<u8>,
     answer: Vec<u8>,
     patience: Patience,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.channels.iter().for_each(self.leave);
+    }
 }
 
 impl<M: Means> Transport for Descriptors<M> {
@@ -242,7 +361,7 @@ impl<M: Means> Transport for Descriptors<M> {
                 Refusal::new(
                     Reason::Exhausted,
                     "no channel for each worker and service",
-                    "raise `ulimit -n`, or take fewer",
+                    M::WAY_OUT,
                 )
                 .with_code(error.raw_os_error())
             })?;
@@ -285,6 +404,7 @@ impl<M: Means> Transport for Descriptors<M> {
                 Err(failure) => return Err(failure),
             }
         }
+        channels.iter().for_each(M::leave);
         Ok(())
     }
 
@@ -293,7 +413,8 @@ impl<M: Means> Transport for Descriptors<M> {
         // SAFETY: a client calls this once, and no other function that takes its ends.
         let channels = unsafe { services.take(CLIENT, |place| place % clients == client) };
         let (message, answer) = (services.buffer(), services.buffer());
-        Ok(Client { channels, message, answer, patience: Patience::new() })
+        let (patience, leave) = (Patience::new(), M::leave as fn(&Channel));
+        Ok(Client { channels, leave, message, answer, patience })
     }
 
     #[inline]
@@ -302,7 +423,7 @@ impl<M: Means> Transport for Descriptors<M> {
         service: usize,
         bytes: &[u8],
     ) -> Result<&'a [u8], CallFailure> {
-        let Client { channels, message, answer, patience } = client;
+        let Client { channels, message, answer, patience, .. } = client;
         let message = &mut message[..HEADER + bytes.len()];
         message[..HEADER].copy_from_slice(&(bytes.len() as u32).to_ne_bytes());
         message[HEADER..].copy_from_slice(bytes);

@@ -6,6 +6,8 @@
 //! | `binder`, `hwbinder` | Android's drivers, by their own protocol |
 //! | `unix`, `seqpacket` | a pair of sockets |
 //! | `pipe` | a pipe each way |
+//! | `tcp` | a connection over the loopback device |
+//! | `mq` | a POSIX message queue each way |
 //! | `futex`, `eventfd` | shared memory; a semaphore made of one of these rings |
 //! | `process_vm` | read from the other's memory by `process_vm_readv`; a futex rings |
 //! | `passthrough` | a call of a function: no server |
@@ -18,7 +20,7 @@ mod memory;
 mod passthrough;
 
 pub use binder::{Binder, Hwbinder, Through};
-pub use descriptors::{Descriptors, Pipe, Seqpacket, Unix};
+pub use descriptors::{Descriptors, Mq, Pipe, Seqpacket, Tcp, Unix};
 pub use memory::{Eventfd, Futex, Memory, ProcessVm};
 pub use passthrough::Passthrough;
 
