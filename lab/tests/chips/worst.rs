@@ -441,7 +441,7 @@ fn several_states_are_one_answer() {
     answer.shows(&format!("tandem ({worst})"));
 }
 
-/// With the interrupt that the experiment raises, at every instruction of the round: 84,000 pairs.
+/// With the interrupt that the experiment raises, at every instruction of the round: 80,000 pairs.
 #[test]
 #[ignore = "takes half a minute: ./chronoscope test long"]
 fn every_pair_of_arrivals_is_tried() {

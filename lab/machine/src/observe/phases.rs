@@ -136,7 +136,9 @@ impl Observed<'_> {
             let found = edge(step, period, wait, |by| {
                 starts += 1;
                 let earlier = Schedule { first: period - by, ..grid };
-                let options = earlier.options(timer, request.number + 1, u64::MAX);
+                // The wait may be longer than the period.
+                let enough = request.number + 3 + wait / period;
+                let options = earlier.options(timer, enough, u64::MAX);
                 let all = self.requests(&options, start)?;
                 let same = all.iter().find(|other| other.number == request.number);
                 Ok(same.and_then(|same| same.answered).unwrap_or_default())

@@ -562,6 +562,7 @@ impl Sweep {
             }
             Wait::ToCome if arrival == self.first => {
                 written(Outcome::Missed.write(arrival, &mut self.file));
+                self.nested.iter_mut().for_each(Nested::give_up);
             }
             Wait::ToCome => self.end(),
         }

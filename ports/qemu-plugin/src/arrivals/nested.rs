@@ -36,7 +36,8 @@ pub struct Nested {
     has_second: bool,
     /// The longest wait of the pairs with the same first arrival.
     longest: Option<Tried>,
-    /// The pairs that were tried, of all arrivals.
+    /// The pairs with the same first arrival so far, and all pairs before.
+    open: u64,
     pub pairs: u64,
 }
 
@@ -65,6 +66,7 @@ impl Nested {
             since: None,
             has_second: false,
             longest: None,
+            open: 0,
             pairs: 0,
         }
     }
@@ -102,7 +104,7 @@ impl Nested {
     /// Notes the wait of a round, if the measured one came, and chooses the next pair.
     pub fn end(&mut self, wait: Option<(u32, Sum)>, length: usize) -> Ended {
         if let Some((wait, cycles)) = wait {
-            self.pairs += u64::from(self.has_second);
+            self.open += u64::from(self.has_second);
             // A model's bounds decide where there is one.
             let is_longer = |known: Tried| (cycles.most, wait) > (known.cycles.most, known.wait);
             if self.longest.is_none_or(is_longer) {
@@ -110,7 +112,7 @@ impl Nested {
             }
         }
         let (order, had_second) = (self.order, self.has_second);
-        self.retry();
+        (self.since, self.has_second) = (None, false);
         self.delay += 1;
         match order {
             _ if had_second => Ended::More,
@@ -120,14 +122,15 @@ impl Nested {
             }
             Order::Other => {
                 (self.order, self.delay) = (Order::Measured, 0);
+                self.pairs += std::mem::take(&mut self.open);
                 Ended::All
             }
         }
     }
 
-    /// Has the same pair tried again.
-    pub fn retry(&mut self) {
-        (self.since, self.has_second) = (None, false);
+    /// Goes on to the next arrival, of which no pair has been tried.
+    pub fn give_up(&mut self) {
+        *self = Self { other: self.other, pairs: self.pairs, ..Self::new(self.number) };
     }
 
     /// The longest wait of an arrival whose pairs have all been tried.
