@@ -160,7 +160,7 @@ const LINUX: House = House {
     floors: &[
         &["main"],
         &["offers"],
-        &["gaps", "latency", "mutex", "periodic", "processor_time", "queue", "transport"],
+        &["gaps", "latency", "mutex", "periodic", "plain", "processor_time", "queue", "transport"],
         &["contract", "coroutine", "noise", "process"],
         &["conditions", "interrupts", "placement", "thread", "vary"],
         &["doctor", "guest", "kernel"],

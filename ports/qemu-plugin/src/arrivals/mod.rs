@@ -222,7 +222,9 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     }
     let nested = number("nested")?.map(Nested::new);
     if nested.is_some() && (info.target() != "arm" || aside.is_some()) {
-        return Err("pairs of arrivals are for a Cortex-M, one in a round: leave out `nested`".to_owned());
+        return Err(
+            "pairs of arrivals are for a Cortex-M, one in a round: leave out `nested`".to_owned()
+        );
     }
     let sweep = Sweep {
         emulator,
