@@ -262,7 +262,9 @@ fn the_examples_of_own_programs_are_built_and_watched() {
     for line in names.lines() {
         let name = line.split(' ').next().unwrap();
         let answer = example(name);
-        answer.exits(0).shows("$ ./chronoscope watch ");
+        // On a busy machine a round may miss the example's limit.
+        let is_missed = answer.stdout.contains(" took over 5 ms: ");
+        answer.exits(i32::from(is_missed)).shows("$ ./chronoscope watch ");
         let mark = if name == "requests-cpp" { "Request: " } else { "ontrol" };
         answer.shows(mark);
     }
