@@ -6,7 +6,7 @@
 pub struct Phases {
     /// The time for which the timer stands still after an update.
     step: u64,
-    /// The same after the first one.
+    /// The time for which it stands still after the first update.
     first: u64,
     /// The updates so far: the first has the number 1.
     updates: u64,

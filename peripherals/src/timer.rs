@@ -288,10 +288,11 @@ impl Timer {
     /// Stands still after an update, if a schedule says so. The update came after these ticks since the
     /// base.
     fn stand_still(&mut self, ticks: u64, was_raised: bool) -> bool {
+        if self.phases.is_none() || !self.levels()[0] {
+            return false;
+        }
         let due = self.time_of(ticks);
-        let is_raised = self.levels()[0];
-        let Some(phases) = self.phases.as_mut().filter(|_| is_raised) else { return false };
-        self.base += phases.update(due, !was_raised);
+        self.base += self.phases.as_mut().map_or(0, |phases| phases.update(due, !was_raised));
         self.ticks = ticks;
         true
     }

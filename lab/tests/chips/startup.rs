@@ -88,9 +88,8 @@ fn linked_by(linker: &str, folder: &Folder, triple: &str, origin: &str, source: 
     image
 }
 
-/// A round of 18 instructions: `cpsid`, ten that it masks, `cpsie`, five more and a branch. SysTick is on,
-/// and does not come by itself meanwhile.
-const MASKED: &str = "
+/// The start of a program with SysTick on, which does not come by itself meanwhile.
+const TICKING: &str = "
     .thumb_func
 reset:
     ldr r0, =0xe000e010
@@ -98,6 +97,11 @@ reset:
     str r1, [r0, #4]
     movs r1, #7
     str r1, [r0]
+";
+
+/// A round of 18 instructions: `cpsid`, ten that it masks, `cpsie`, five more and a branch. SysTick's handler
+/// has two.
+const ROUND: &str = "
     .thumb_func
 round:
     cpsid i
@@ -121,7 +125,7 @@ answered:
 #[test]
 fn every_arrival_in_a_round_of_one_s_own_waits_for_its_mask() {
     let folder = Folder::new("arrivals");
-    let image = linked(&folder, MASKED);
+    let image = linked(&folder, &[TICKING, ROUND].concat());
     let observe = ["observe", &image, "--machine", "netduinoplus2", "--no-store"];
     let observe = |more: &[&str]| chronoscope(&[&observe[..], more].concat());
     let round = ["--from", "round", "--arrivals"];
@@ -149,49 +153,31 @@ fn every_arrival_in_a_round_of_one_s_own_waits_for_its_mask() {
     );
 }
 
-/// The same round, with another interrupt, whose handler has six instructions.
-const TWO: &str = "
-    .word line + 1
-    .thumb_func
-reset:
-    ldr r0, =0xe000e010
-    ldr r1, =16000000
-    str r1, [r0, #4]
-    movs r1, #7
-    str r1, [r0]
+/// A vector of the chip's first interrupt, the instructions that enable it, and its handler of six.
+const LINE: [&str; 3] = [
+    ".word line + 1",
+    "
     ldr r0, =0xe000e100
     movs r1, #1
     str r1, [r0]
-    .thumb_func
-round:
-    cpsid i
-    .rept 10
-    nop
-    .endr
-    cpsie i
-    .rept 5
-    nop
-    .endr
-    b round
-    .thumb_func
-tick:
-    nop
-    bx lr
+",
+    "
     .thumb_func
 line:
     .rept 5
     nop
     .endr
     bx lr
-    .ltorg
-";
+",
+];
 
 /// SysTick comes first where both are pending as the mask ends, by its number; its handler has two
 /// instructions.
 #[test]
 fn every_pair_of_arrivals_waits_for_the_other_one_s_handler() {
     let folder = Folder::new("pairs");
-    let image = linked(&folder, TWO);
+    let [vector, enabled, handler] = LINE;
+    let image = linked(&folder, &[vector, TICKING, enabled, ROUND, handler].concat());
     let observe =
         ["observe", &image, "--machine", "netduinoplus2", "--no-store", "--from", "round"];
     let observe = |more: &[&str]| chronoscope(&[&observe[..], more].concat());

@@ -5,7 +5,9 @@
 #include <semphr.h>
 #include <task.h>
 
-#define REGISTER(address) (*(volatile uint32_t *)(address))
+#define TIMER 29
+#include "start.h"
+
 #define RCC(offset) REGISTER(0x40023800 + (offset))
 #define PWR(offset) REGISTER(0x40007000 + (offset))
 #define FLASH(offset) REGISTER(0x40023c00 + (offset))
@@ -14,26 +16,6 @@
 #define USART2(offset) REGISTER(0x40004400 + (offset))
 #define NVIC(offset) REGISTER(0xe000e100 + (offset))
 #define LIMIT 1000000
-
-void *memset(void *to, int value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)to)[i] = (unsigned char)value;
-    return to;
-}
-
-void *memcpy(void *to, const void *from, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)to)[i] = ((const unsigned char *)from)[i];
-    return to;
-}
-
-void error_handler(void)
-{
-    for (;;) {
-    }
-}
 
 static void wait_for(volatile uint32_t *word, uint32_t mask, uint32_t value)
 {
@@ -147,31 +129,3 @@ int main(void)
     vTaskStartScheduler();
     return 0;
 }
-
-void vPortSVCHandler(void);
-void xPortPendSVHandler(void);
-void xPortSysTickHandler(void);
-extern uint32_t data_at[], data_start[], data_end[];
-
-/* The memory starts as zeros. */
-void reset(void)
-{
-    REGISTER(0xe000ed88) |= 0xfu << 20;
-    for (uint32_t *to = data_start, *from = data_at; to < data_end;)
-        *to++ = *from++;
-    main();
-}
-
-typedef void (*handler)(void);
-
-__attribute__((section(".vectors"), used)) static const handler vectors[16 + 30] = {
-    (handler)0x20020000,
-    reset,
-    [2 ... 10] = error_handler,
-    vPortSVCHandler,
-    [12 ... 13] = error_handler,
-    xPortPendSVHandler,
-    xPortSysTickHandler,
-    [16 ... 44] = error_handler,
-    timer_handler,
-};

@@ -6,24 +6,12 @@
 #include <semphr.h>
 #include <task.h>
 
-#define REGISTER(address) (*(volatile uint32_t *)(address))
+#define TIMER 28
+#include "start.h"
+
 #define RCC(offset) REGISTER(0x40023800 + (offset))
 #define TIM2(offset) REGISTER(0x40000000 + (offset))
 #define NVIC(offset) REGISTER(0xe000e100 + (offset))
-
-void *memset(void *to, int value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)to)[i] = (unsigned char)value;
-    return to;
-}
-
-void *memcpy(void *to, const void *from, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)to)[i] = ((const unsigned char *)from)[i];
-    return to;
-}
 
 static SemaphoreHandle_t lock;
 static QueueHandle_t samples;
@@ -106,37 +94,3 @@ int main(void)
     vTaskStartScheduler();
     return 0;
 }
-
-void vPortSVCHandler(void);
-void xPortPendSVHandler(void);
-void xPortSysTickHandler(void);
-extern uint32_t data_at[], data_start[], data_end[];
-
-static void fault(void)
-{
-    for (;;) {
-    }
-}
-
-/* The memory starts as zeros. */
-void reset(void)
-{
-    REGISTER(0xe000ed88) |= 0xfu << 20;
-    for (uint32_t *to = data_start, *from = data_at; to < data_end;)
-        *to++ = *from++;
-    main();
-}
-
-typedef void (*handler)(void);
-
-__attribute__((section(".vectors"), used)) static const handler vectors[16 + 29] = {
-    (handler)0x20020000,
-    reset,
-    [2 ... 10] = fault,
-    vPortSVCHandler,
-    [12 ... 13] = fault,
-    xPortPendSVHandler,
-    xPortSysTickHandler,
-    [16 ... 43] = fault,
-    timer_handler,
-};

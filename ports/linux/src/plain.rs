@@ -16,7 +16,7 @@ use chronoscope_suite::{
 use crate::{
     coroutine::Coroutine,
     kernel::Linux,
-    process::Process,
+    process::{Process, reap_child},
     semaphore::Semaphore,
     thread::{STACK, Thread},
 };
@@ -126,15 +126,7 @@ impl Way for Fork {
     }
 
     fn reap() -> bool {
-        loop {
-            // SAFETY: a null status pointer is allowed.
-            if unsafe { libc::wait(ptr::null_mut()) } > 0 {
-                return true;
-            }
-            if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-                return false;
-            }
-        }
+        reap_child()
     }
 }
 

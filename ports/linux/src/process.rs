@@ -55,17 +55,7 @@ impl Tasks for Process {
     }
 
     fn reap(_: &'static Linux) -> impl Future<Output = bool> + Send {
-        Block(|| {
-            loop {
-                // SAFETY: a null status pointer is allowed.
-                if unsafe { libc::wait(std::ptr::null_mut()) } > 0 {
-                    return true;
-                }
-                if io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) {
-                    return false;
-                }
-            }
-        })
+        Block(reap_child)
     }
 
     #[inline(always)]
@@ -88,5 +78,18 @@ impl Tasks for Process {
 
     fn switches(kernel: &'static Linux) -> Option<u32> {
         Thread::switches(kernel)
+    }
+}
+
+/// Waits for the end of a child of this process; `false` if there is none.
+pub fn reap_child() -> bool {
+    loop {
+        // SAFETY: a null status pointer is allowed.
+        if unsafe { libc::wait(std::ptr::null_mut()) } > 0 {
+            return true;
+        }
+        if io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) {
+            return false;
+        }
     }
 }

@@ -361,14 +361,10 @@ impl<'m> Observed<'m> {
 
     /// The figures of a file of events, and of the view's tasks.
     fn figures(&self, events: &[u8]) -> Result<(Figures, Option<Tasks>)> {
-        let figures = Figures::with_places(events, self.sign(), &self.marks, self.others())?;
+        let others = self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64);
+        let figures = Figures::with_places(events, self.sign(), &self.marks, others)?;
         let tasks = self.tasks(events).map_err(|error| SetUpFailed(format!("{error:#}")))?;
         Ok((figures, tasks))
-    }
-
-    /// The places that follow the marks: of the view's sequences.
-    fn others(&self) -> u64 {
-        self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64)
     }
 
     /// The event that is a switch.

@@ -10,11 +10,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::{
-    EVENTS, NOWHERE, Observed,
-    events::{Figures, Request},
-};
-use crate::{Start, qemu::chip::quoted};
+use super::{EVENTS, NOWHERE, Observed, events::Request};
+use crate::Start;
 use chronoscope_child::{self as child, Folder};
 use chronoscope_units::{printable, words};
 
@@ -168,9 +165,8 @@ impl Observed<'_> {
         let mut qemu = self.command(&options, NOWHERE)?;
         let discard = &mut |_: &[u8]| anyhow::Ok(());
         child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
-        let events = fs::read(folder.path(EVENTS))
-            .with_context(|| format!("no events in {}", quoted(&folder.path(EVENTS))))?;
-        Ok(Figures::with_places(&events, self.sign(), &self.marks, self.others())?.requests)
+        let (figures, _) = self.figures(&fs::read(folder.path(EVENTS)).context("no events")?)?;
+        Ok(figures.requests)
     }
 }
 

@@ -65,7 +65,7 @@ use chronoscope_cycles::{Cause, Sum};
 use self::{
     arm::Arm,
     aside::{Aside, Outcome},
-    nested::{Ended, Nested, Now},
+    nested::{Nested, Now},
     riscv::Riscv,
 };
 use crate::{
@@ -584,13 +584,11 @@ impl Sweep {
             Wait::Over(wait, cycles) => Some((wait, cycles)),
             _ => None,
         };
-        match nested.end(wait, length) {
-            Ended::More => false,
-            Ended::All => {
-                written(nested.take(tries).write(self.arrival, &mut self.file));
-                true
-            }
+        let outcome = nested.end(wait, length, tries);
+        if let Some(outcome) = outcome {
+            written(outcome.write(self.arrival, &mut self.file));
         }
+        outcome.is_some()
     }
 
     /// Begins a round for several arrivals with the first one that was not tried, unless no round comes

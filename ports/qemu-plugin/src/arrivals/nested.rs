@@ -15,14 +15,6 @@ enum Order {
     Other,
 }
 
-/// The result of a round with a pair.
-pub enum Ended {
-    /// Another pair with the same first arrival is to be tried.
-    More,
-    /// All of them have been tried.
-    All,
-}
-
 pub struct Nested {
     /// The number of the other interrupt.
     pub number: u32,
@@ -101,8 +93,9 @@ impl Nested {
         self.since.is_some()
     }
 
-    /// Notes the wait of a round, if the measured one came, and chooses the next pair.
-    pub fn end(&mut self, wait: Option<(u32, Sum)>, length: usize) -> Ended {
+    /// Notes the wait of a round, if the measured one came, and chooses the next pair. Returns the longest
+    /// wait when all pairs with the same first arrival have been tried.
+    pub fn end(&mut self, wait: Option<(u32, Sum)>, length: usize, tries: u32) -> Option<Outcome> {
         if let Some((wait, cycles)) = wait {
             self.open += u64::from(self.has_second);
             // A model's bounds decide where there is one.
@@ -111,33 +104,25 @@ impl Nested {
                 self.longest = Some(Tried { wait, length, cycles });
             }
         }
-        let (order, had_second) = (self.order, self.has_second);
-        (self.since, self.has_second) = (None, false);
-        self.delay += 1;
-        match order {
-            _ if had_second => Ended::More,
-            Order::Measured => {
-                (self.order, self.delay) = (Order::Other, 1);
-                Ended::More
-            }
-            Order::Other => {
-                (self.order, self.delay) = (Order::Measured, 0);
-                self.pairs += std::mem::take(&mut self.open);
-                Ended::All
-            }
+        self.since = None;
+        if std::mem::take(&mut self.has_second) {
+            self.delay += 1;
+            return None;
         }
+        if self.order == Order::Measured {
+            (self.order, self.delay) = (Order::Other, 1);
+            return None;
+        }
+        self.pairs += self.open;
+        let outcome = self.longest.map_or(Outcome::Missed, |Tried { wait, length, cycles }| {
+            Outcome::Tried { wait, length, tries, cycles }
+        });
+        self.give_up();
+        Some(outcome)
     }
 
     /// Goes on to the next arrival, of which no pair has been tried.
     pub fn give_up(&mut self) {
         *self = Self { other: self.other, pairs: self.pairs, ..Self::new(self.number) };
-    }
-
-    /// The longest wait of an arrival whose pairs have all been tried.
-    pub fn take(&mut self, tries: u32) -> Outcome {
-        match self.longest.take() {
-            Some(Tried { wait, length, cycles }) => Outcome::Tried { wait, length, tries, cycles },
-            None => Outcome::Missed,
-        }
     }
 }
