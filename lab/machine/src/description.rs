@@ -49,6 +49,8 @@ pub struct Description {
     pub(super) defaults: &'static [&'static Defaults],
     /// The only kind of task that the kernel has or is measured with; `None` for any kind.
     pub(super) kind: Option<String>,
+    /// The processors that a case may be placed on, in ascending order; none where the port places no tasks.
+    pub processors: fn() -> Vec<usize>,
     /// Values in the place of defaults of the port's that this account may not have.
     pub fallbacks: Vec<Fallback>,
     /// Checks a request for combinations that cannot be run.
@@ -64,6 +66,7 @@ impl Description {
             properties,
             defaults,
             kind: None,
+            processors: Vec::new,
             fallbacks: Vec::new(),
             check: Arc::new(accept),
         }

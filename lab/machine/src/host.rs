@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -51,7 +51,7 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         unit: "",
         default: "0",
         values: Values::Text(CPU),
-        help: "the processor of all tasks (the last one, unless given); several as 0+2, 0-3 or all, of which each task has one; free: the scheduler chooses",
+        help: "the processor of all tasks (the last one, unless given); several as 0+2, 0-3 or all, of which each task has one; free: the scheduler chooses; matrix: a case for each processor and each pair (switch), also of a list as matrix:0-3",
     },
     Parameter {
         name: "slack_ns",
@@ -96,6 +96,9 @@ const POLICY: &str = "fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD";
 /// The forms of `cpu`, as help and messages list them.
 const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
 
+/// The value of `cpu` that stands for every processor and every pair of two.
+const MATRIX: &str = "matrix";
+
 /// The file name of the port's program.
 const PORT: &str = "chronoscope-linux";
 
@@ -135,6 +138,7 @@ impl Family for LocalHost {
         let parameters = PARAMETERS.iter().map(|parameter| (parameter, default(parameter)));
         Ok((target.to_string() == HOST).then(|| Description {
             parameters: parameters.collect(),
+            processors: permitted,
             fallbacks: fallbacks(),
             check: Arc::new(check_request),
             ..Description::new(self.defaults(), PROPERTIES)
@@ -306,6 +310,30 @@ fn is_policy(text: &str) -> bool {
     };
     let times: Option<Vec<u32>> = times.split('/').map(number).collect();
     times.is_some_and(|times| times.len() == 3 && times[0] > 0 && times.is_sorted())
+}
+
+/// The values of `cpu` that a value stands for: with `matrix`, or `matrix:LIST`, each processor alone and
+/// each pair of two. `None` for any other value.
+///
+/// # Errors
+/// The list names no processors, or one that is not in `usable`.
+pub fn matrix(text: &str, usable: &[usize]) -> Option<Result<Vec<String>>> {
+    let cpus = match text.strip_prefix(MATRIX)?.strip_prefix(':') {
+        None if text == MATRIX => usable.to_vec(),
+        None => return None,
+        Some(list) => match processors(list) {
+            Some(cpus) => cpus,
+            None => return Some(Err(anyhow!("`cpu={text}`: the list is {CPU}"))),
+        },
+    };
+    if let Some(other) = cpus.iter().find(|cpu| !usable.contains(cpu)) {
+        return Some(Err(anyhow!("`cpu={text}`: the case may not run on processor {other}")));
+    }
+    let row = |(place, first): (usize, &usize)| {
+        let pairs = cpus[place + 1..].iter().map(|second| format!("{first}+{second}"));
+        [first.to_string()].into_iter().chain(pairs).collect::<Vec<_>>()
+    };
+    Some(Ok(cpus.iter().enumerate().flat_map(row).collect()))
 }
 
 /// The processors that a value of `cpu` names, in ascending order. `all` names every processor that

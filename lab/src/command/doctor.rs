@@ -34,6 +34,12 @@ fn processors(list: &str) -> Result<Vec<usize>> {
     };
     let permitted = host::processors("all").unwrap_or_default();
     if let Some(other) = cpus.iter().find(|cpu| !permitted.contains(cpu)) {
+        if doctor::is_in_a_partition(*other) {
+            bail!(
+                "-a {shown}: processor {other} is in an isolated partition, which only the tasks of its control group may \
+                 use: start the lab in that group"
+            );
+        }
         let last = permitted.last().copied().unwrap_or_default();
         bail!("-a {shown}: the kernel permits no processor {other} here; the last one is {last}");
     }

@@ -1,16 +1,19 @@
-/* Measures as a C program would, beside the lab's own experiments: threads that are made and seen to end, and
- * calls over a message queue, a connection of the loopback device and a pair of sockets. Prints the mean of
- * an operation. */
+/* Measures as a C program would, beside the lab's own experiments: threads and processes that are made and
+ * seen to end, and calls over a message queue, a connection of the loopback device and a pair of sockets.
+ * Prints the mean of an operation, or the median of switches between two processors. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <mqueue.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +56,68 @@ static void threads(void)
     }
     for (int i = 0; i < TASKS; i++)
         pthread_join(made[i], NULL);
+}
+
+/* Where a child leaves a sign that its parent sees. */
+static volatile int *shared;
+
+static void processes(void)
+{
+    for (int i = 0; i < TASKS; i++) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            shared[i] = 1;
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < TASKS; i++)
+        CHECK(wait(NULL) > 0);
+    if (wait(NULL) >= 0)
+        abort();
+    for (int i = 0; i < TASKS; i++) {
+        CHECK(shared[i] == 1);
+        shared[i] = 0;
+    }
+}
+
+/* What a fork copies: the areas of the address space, and the pages that are the program's own. */
+struct memory {
+    int areas, pages;
+};
+
+static struct memory mapped(void)
+{
+    char line[256];
+    int size;
+    struct memory all = { 0, 0 };
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "Anonymous: %d kB", &size) == 1) {
+            all.areas++;
+            all.pages += size / 4;
+        }
+    fclose(maps);
+    return all;
+}
+
+/* A fork costs by that, and by the forks since the parent's program began: each one lengthens the chains that
+ * lead to a page's owners. The lab's program has these. */
+enum { AREAS = 13, PAGES = 18, FORKS = 3 };
+
+static void become_a_parent(void)
+{
+    shared = mmap(NULL, sizeof visited, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    volatile char *own = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int kind = 0; mapped().areas < AREAS; kind ^= 1)
+        mmap(NULL, 4096, kind ? PROT_READ : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int page = 0; mapped().pages < PAGES; page++)
+        own[page * 4096] = 1;
+    for (int forks = 0; forks < FORKS; forks++)
+        if (fork() != 0) {
+            wait(NULL);
+            _exit(0);
+        }
 }
 
 static double made(void (*run)(void))
@@ -136,12 +201,62 @@ static double called(struct side client, struct side server)
     return all / CALLS;
 }
 
+enum { STEPS = 4000 };
+
+static double marks[STEPS + 1];
+static sem_t turns[2];
+
+/* Each thread marks its step, wakes the other one and waits. */
+static void *step(void *own)
+{
+    long place = (long)own;
+    cpu_set_t processor;
+    CPU_ZERO(&processor);
+    CPU_SET(place, &processor);
+    CHECK(sched_setaffinity(0, sizeof processor, &processor) == 0);
+    struct sched_param priority = { .sched_priority = 80 };
+    CHECK(sched_setscheduler(0, SCHED_FIFO, &priority) == 0);
+    for (long at = place; at <= STEPS; at += 2) {
+        sem_wait(&turns[place]);
+        marks[at] = now_us();
+        sem_post(&turns[1 - place]);
+    }
+    return NULL;
+}
+
+static int order(const void *one, const void *other)
+{
+    double difference = *(const double *)one - *(const double *)other;
+    return (difference > 0) - (difference < 0);
+}
+
+static double between(void)
+{
+    pthread_t threads[2];
+    static double lengths[STEPS];
+    sem_init(&turns[0], 0, 1);
+    sem_init(&turns[1], 0, 0);
+    for (long i = 0; i < 2; i++)
+        CHECK(pthread_create(&threads[i], NULL, step, (void *)i) == 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < STEPS; i++)
+        lengths[i] = marks[i + 1] - marks[i];
+    qsort(lengths, STEPS, sizeof *lengths, order);
+    return lengths[STEPS / 2];
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
     double mean;
     if (strcmp(what, "thread") == 0) {
         mean = made(threads);
+    } else if (strcmp(what, "fork") == 0) {
+        become_a_parent();
+        mean = made(processes);
+    } else if (strcmp(what, "matrix") == 0) {
+        mean = between();
     } else if (strcmp(what, "mq") == 0) {
         mqd_t there = queue("/there"), back = queue("/back");
         mean = called((struct side) { back, there, 1 }, (struct side) { there, back, 1 });

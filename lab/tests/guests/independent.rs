@@ -5,15 +5,17 @@ use std::process::Command;
 use crate::common::{Folder, chronoscope, run};
 
 /// The program's word, and the experiment with its settings.
-const PAIRS: [(&str, &str, &str); 4] = [
+const PAIRS: [(&str, &str, &str); 5] = [
     ("thread", "spawn", r#"kind = "thread", way = "plain", mlock = "no", loops = 20"#),
+    ("fork", "spawn", r#"kind = "process", way = "plain", mlock = "no", loops = 20"#),
     ("mq", "transaction", r#"transport = "mq", class = "urgent", loops = 2000"#),
     ("tcp", "transaction", r#"transport = "tcp", class = "urgent", loops = 2000"#),
     ("seqpacket", "transaction", r#"transport = "seqpacket", class = "urgent", loops = 2000"#),
 ];
 
-/// The mean of each differs from the program's by less than 5 %. A fork has no such pair: it costs by what
-/// the parent maps, which is more in the lab's program (225,000 instructions beside 170,000).
+/// The mean of each differs from the program's by less than 5 %. A fork differs by less than 8 %: the program
+/// has as many areas, pages and forks as the lab's, whose pages lie in more places, for two page faults more a
+/// task. A small C program has less of all, and its forks take an eighth less.
 #[test]
 fn a_c_program_measures_the_same() {
     let folder = Folder::new("independent");
@@ -54,6 +56,8 @@ fn a_c_program_measures_the_same() {
             (word, of("ours"), of("theirs"))
         })
         .collect();
-    let agrees = |(_, ours, theirs): &(&str, f64, f64)| (ours / theirs - 1.0).abs() < 0.05;
+    let agrees = |(word, ours, theirs): &(&str, f64, f64)| {
+        (ours / theirs - 1.0).abs() < if *word == "fork" { 0.08 } else { 0.05 }
+    };
     assert!(all.len() == PAIRS.len() && all.iter().all(agrees), "{all:#?}");
 }

@@ -9,6 +9,7 @@ mod arm64;
 mod binder;
 mod culprits;
 mod independent;
+mod isolated;
 mod trace_targets;
 mod vm;
 

@@ -11,6 +11,7 @@ mod doctor;
 mod import;
 mod interrupts;
 mod loads;
+mod matrix;
 mod noise;
 mod oslat;
 mod peers;

@@ -12,7 +12,7 @@ use chronoscope_suite::{
 };
 
 pub use self::{analyser::Analyser, vary::Vary};
-use chronoscope_machine::{BREAK, Description, Machines, Request, SOAK, WORKLOAD};
+use chronoscope_machine::{BREAK, Description, Machines, Request, SOAK, WORKLOAD, host};
 use chronoscope_run::{
     Label, Limit, Published, Target, compared::StatisticChoice, names::COMPILED, names::EVERY_BUILD,
 };
@@ -261,6 +261,7 @@ pub fn expand(
     let machine = machines.describe(target)?;
     let table = parameters_on(&machine, spec, target);
     let settings = with_fallbacks(&machine, settings, plan);
+    let settings = with_pairs(&machine, spec, settings)?;
     let (settings, of_every_build) = with_every_build(&table, settings);
     let settings = &settings;
     for (name, values) in settings {
@@ -324,6 +325,28 @@ fn with_every_build(
         *asked = words.iter().map(|word| (*word).to_owned()).collect();
     }
     (settings, true)
+}
+
+/// The settings with every processor, and every pair of two, where a matrix of them is asked for.
+///
+/// # Errors
+/// Another experiment than `switch`, a ring of more than two tasks, or a processor that may not be used.
+fn with_pairs(machine: &Description, spec: &Spec, mut settings: Settings) -> Result<Settings> {
+    let two = settings.get("tasks").is_none_or(|tasks| *tasks == ["2"]);
+    let Some(asked) = settings.get_mut("cpu") else { return Ok(settings) };
+    let mut cpus = Vec::new();
+    for value in asked.iter() {
+        let Some(pairs) = host::matrix(value, &(machine.processors)()) else {
+            cpus.push(value.clone());
+            continue;
+        };
+        if spec.name != experiments::switch::SPEC.name || !two {
+            bail!("`cpu={value}`: only `switch` between two tasks has a matrix of processors");
+        }
+        cpus.extend(pairs?);
+    }
+    *asked = cpus;
+    Ok(settings)
 }
 
 /// The settings, and the values in the place of defaults that this account may not have. A case with

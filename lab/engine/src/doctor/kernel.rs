@@ -5,7 +5,7 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
-use super::{Files, Finding, Level, Unread};
+use super::{Disk, Files, Finding, Level, Unread};
 
 /// Runs the checks; `cpu` is the measuring processor.
 pub fn findings(files: &dyn Files, cpu: usize) -> Vec<Finding> {
@@ -157,6 +157,11 @@ fn isolation(files: &dyn Files, cpu: usize) -> Finding {
         (false, false) => ", but has ticks (no nohz_full) and callbacks (no rcu_nocbs)",
     };
     Finding::good(CHECK, format!("processor {cpu} is {place}{rest}"))
+}
+
+/// Returns whether a processor is in an isolated partition of control groups.
+pub fn is_in_a_partition(cpu: usize) -> bool {
+    contains(&partitioned(&Disk), cpu)
 }
 
 /// The processors of isolated partitions, as one list.

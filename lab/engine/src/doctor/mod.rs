@@ -20,7 +20,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-pub use files::{Disk, Files, Unread};
+pub use self::{
+    files::{Disk, Files, Unread},
+    kernel::is_in_a_partition,
+};
 
 use chronoscope_machine::{host::default_cpu, host::usable_cpus};
 use chronoscope_units::OneLine;

@@ -315,6 +315,7 @@ impl Peer {
     fn programs(&self) -> Vec<&str> {
         let mut programs = vec![self.command[0].as_str(), self.tool.as_str()];
         programs.dedup();
+        programs.extend(self.starts.iter().map(String::as_str));
         programs
     }
 }

@@ -42,6 +42,9 @@ pub struct Entry {
     settings: toml::Table,
     /// The words of a program's command, with placeholders; no shell reads them.
     command: Option<Vec<String>>,
+    /// Further programs of this computer that a program starts: a guest gets them too.
+    #[serde(default)]
+    starts: Vec<String>,
     /// The Debian package of a program.
     package: Option<String>,
     /// The format of a program's output.
@@ -67,6 +70,7 @@ struct Start {
     package: String,
     format: Format,
     words: Vec<String>,
+    starts: Vec<String>,
     settings: Vec<(&'static str, String)>,
     is_known: bool,
 }
@@ -148,6 +152,8 @@ pub struct Peer {
     pub package: String,
     /// The command, with its placeholders filled; never empty.
     pub command: Vec<String>,
+    /// Further programs that the command starts.
+    pub starts: Vec<String>,
     /// The command is a known tool's, not a program's of the study's own.
     pub is_known: bool,
     /// The format of the program's output.
@@ -229,6 +235,7 @@ impl Entry {
             package: self.package.clone().with_context(|| needs("package"))?,
             format: self.reads.with_context(|| needs("reads"))?,
             words: command.clone(),
+            starts: self.starts.clone(),
             settings: Vec::new(),
             is_known: false,
         })
@@ -237,9 +244,9 @@ impl Entry {
     fn start_tool(&self) -> Result<Start> {
         let name = self.tool.as_deref();
         let tool = Tool::find(name.with_context(|| format!("`{}` names no `tool`", self.name))?)?;
-        if self.package.is_some() || self.reads.is_some() {
+        if self.package.is_some() || self.reads.is_some() || !self.starts.is_empty() {
             bail!(
-                "`{}`: {} has its own package and format: leave out `package` and `reads`",
+                "`{}`: {} has its own package, format and programs: leave out `package`, `reads` and `starts`",
                 self.name,
                 tool.name
             );
@@ -250,6 +257,7 @@ impl Entry {
             package: tool.package.to_owned(),
             format: tool.format,
             words: tool.words().into_iter().map(str::to_owned).collect(),
+            starts: Vec::new(),
             settings: tool.settings(&given.collect::<Vec<_>>())?,
             is_known: true,
         })
@@ -283,6 +291,7 @@ impl Entry {
             tool: start.tool.clone(),
             package: start.package.clone(),
             command,
+            starts: start.starts.clone(),
             is_known: start.is_known,
             format: start.format,
             case,

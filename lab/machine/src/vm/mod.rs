@@ -50,7 +50,7 @@ static MODE: Parameter = Parameter {
     unit: "",
     default: "det",
     values: Values::Word(&Mode::WORDS),
-    help: "det: one emulated processor, its clock is its instructions; smp: two of them; kvm: the host's, and time on the wall",
+    help: "det: one emulated processor, its clock is its instructions; smp: two of them, in turns; wall: two at once, and time on the wall; kvm: the host's, and time on the wall",
 };
 
 /// The defaults of experiments' parameters on this machine, where they differ from the experiments'
@@ -172,6 +172,7 @@ impl Family for Guests {
         Ok(Some(Description {
             parameters: port.chain([(&MODE, MODE.default.to_owned())]).collect(),
             kind: source.given.map(|_| given::KIND.to_owned()),
+            processors: || vec![0, 1],
             check: Arc::new(host::check_request),
             ..Description::new(self.defaults(), PROPERTIES)
         }))
@@ -293,7 +294,7 @@ impl Machine for Vm<'_> {
                 let what = format!("{} {}", self.source.flavour, start.request);
                 self.guests.agreements.run_or_last(guest.image(), &what, once, sink)?;
             }
-            Mode::Multiprocessor | Mode::Kvm => once(sink)?,
+            Mode::Multiprocessor | Mode::Wall | Mode::Kvm => once(sink)?,
         }
         Ok(Recording::new())
     }

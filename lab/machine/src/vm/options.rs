@@ -14,6 +14,9 @@ pub enum Mode {
     Deterministic,
     /// Two emulated processors that take turns: valid for the order of events, not for durations.
     Multiprocessor,
+    /// Two emulated processors that run at once, with wall time: for what a system of several processors
+    /// does, and not for how fast it is.
+    Wall,
     /// The host's processor through KVM, with wall time.
     Kvm,
 }
@@ -27,12 +30,13 @@ const SHIFT: u32 = 1;
 const INSTRUCTIONS: [&str; 4] = ["-accel", "tcg", "-rtc", "base=2020-01-01,clock=vm"];
 
 impl Mode {
-    pub const WORDS: [&'static str; 3] = ["det", "smp", "kvm"];
+    pub const WORDS: [&'static str; 4] = ["det", "smp", "wall", "kvm"];
 
     /// The mode that a request names; deterministic unless it names another.
     pub fn from_word(word: &str) -> Self {
         match word {
             "smp" => Self::Multiprocessor,
+            "wall" => Self::Wall,
             "kvm" => Self::Kvm,
             _ => Self::Deterministic,
         }
@@ -55,7 +59,7 @@ impl Mode {
             ),
             // QEMU 7.2 hangs while the second processor starts.
             Self::Multiprocessor if emulator.major() < 10 => bail!(
-                "mode=smp needs QEMU 10, and this is {}: on Debian 12, install {} from bookworm-backports",
+                "mode=smp needs QEMU 10, and this is {}: take mode=wall, or install {} from bookworm-backports on Debian 12",
                 emulator.version,
                 architecture.package
             ),
@@ -73,6 +77,7 @@ impl Mode {
     pub fn needs(self) -> &'static str {
         match self {
             Self::Kvm => "mode=kvm needs a host whose KVM works with QEMU",
+            Self::Wall => "mode=wall needs two processors of the host",
             _ => "mode=smp needs QEMU 10",
         }
     }
@@ -86,12 +91,14 @@ impl Mode {
     pub fn options(self, architecture: &Architecture) -> Vec<String> {
         let own: Vec<String> = match self {
             Self::Kvm => ["-accel", "kvm", "-cpu", "host"].map(str::to_owned).into(),
+            Self::Wall => ["-accel", "tcg,thread=multi"].map(str::to_owned).into(),
             _ => {
                 let count = ["-icount".to_owned(), format!("shift={SHIFT},sleep=off")];
                 INSTRUCTIONS.map(str::to_owned).into_iter().chain(count).collect()
             }
         };
-        let smp: &[&str] = if self == Self::Multiprocessor { &["-smp", "2"] } else { &[] };
+        let is_two = matches!(self, Self::Multiprocessor | Self::Wall);
+        let smp: &[&str] = if is_two { &["-smp", "2"] } else { &[] };
         let pause: &[&str] = if self.is_kept() { architecture.pause } else { &[] };
         let further = smp.iter().chain(pause).copied();
         architecture.options().chain(further).map(str::to_owned).chain(own).collect()
@@ -99,7 +106,7 @@ impl Mode {
 
     /// The kernel's boot arguments: the arguments of the mode and the flavour, then `append`.
     pub fn boot_arguments(self, flavour: &Flavour, append: &str) -> String {
-        let clock = if self == Self::Kvm { "" } else { flavour.architecture.clock };
+        let clock = if self.counts() { flavour.architecture.clock } else { "" };
         let model = flavour.boot_preemption().map(|model| format!("preempt={model}"));
         let console =
             format!("console={} quiet panic=-1 cryptomgr.notests", flavour.architecture.console);
@@ -121,10 +128,12 @@ impl Mode {
     /// The request with the parameter that makes a port's clock count instructions; unchanged where
     /// time is on the wall.
     pub fn with_clock(self, request: Request) -> Request {
-        match self {
-            Self::Kvm => request,
-            _ => request.with("instruction_ns", 1 << SHIFT),
-        }
+        if self.counts() { request.with("instruction_ns", 1 << SHIFT) } else { request }
+    }
+
+    /// `true` if the guest's clock counts instructions.
+    fn counts(self) -> bool {
+        matches!(self, Self::Deterministic | Self::Multiprocessor)
     }
 
     /// A remark on how to read the mode's figures.
@@ -132,6 +141,10 @@ impl Mode {
         match self {
             Self::Kvm => {
                 "time on the wall in a virtual machine: the host and its other work are in all figures"
+            }
+            Self::Wall => {
+                "time on the wall of an emulator, whose two processors run at once: read what runs where, not how long it \
+                 takes"
             }
             Self::Deterministic => {
                 "a tick is one instruction of the guest (2 ns of its clock): the length of the path through kernel and program, \

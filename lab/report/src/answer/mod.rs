@@ -15,6 +15,7 @@ pub mod lanes;
 pub mod late;
 pub mod latency;
 pub mod list;
+pub mod matrix;
 pub mod picture;
 pub mod ranking;
 pub mod reading;
@@ -35,6 +36,7 @@ use self::{
     late::TimeLine,
     latency::Latency,
     list::{Limited, List},
+    matrix::Matrix,
     ranking::{Ranking, Wins},
     rounds::Picture,
     rule::Ruled,
@@ -109,6 +111,8 @@ pub enum Body<'a> {
     List(List),
     /// The waits of an interrupt over the moment of its arrival.
     Arrivals(Vec<Strip>),
+    /// Medians on processors and between them.
+    Matrix(Matrix),
     /// A round of each of several traced cases, on one time line.
     Rounds(Picture),
     /// No case has evidence.
@@ -266,6 +270,11 @@ fn body<'a>(run: &'a Run, rules: &Answering) -> Body<'a> {
     if let Some(picture) = rules.rounds.as_ref().and_then(|rounds| Picture::from_run(run, rounds)) {
         return Body::Rounds(picture);
     }
+    if rules.layout == Layout::Auto
+        && let Some(matrix) = Matrix::from_run(run)
+    {
+        return Body::Matrix(matrix);
+    }
     let found = match rules.layout {
         Layout::Latencies => None,
         Layout::Auto if !run.peers.is_empty() && run.cases.is_empty() => list(list::peers(run)),
@@ -283,6 +292,7 @@ fn own_title(run: &Run, rules: &Answering, body: &Body<'_>) -> String {
         (_, Body::Nothing) => nothing(run),
         (_, Body::Ranking(ranking)) => of_ranking(run, rules, ranking),
         (_, Body::Arrivals(strips)) => arrivals::title(strips),
+        (_, Body::Matrix(matrix)) => matrix.title(),
         (Layout::Limits, Body::List(_)) => of_limits(run),
         (Layout::Published, Body::List(list)) => of_published(list),
         (_, Body::List(_)) if !run.peers.is_empty() => {

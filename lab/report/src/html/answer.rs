@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ops::Range};
 use maud::{Markup, html};
 
 use super::{
-    arrivals, builds, late, parts, picture,
+    arrivals, builds, late, matrix, parts, picture,
     plot::{bar, dot, label},
     ranking, rounds, spread,
 };
@@ -45,6 +45,7 @@ pub fn answer(run: &Run) -> (String, Markup) {
             Body::Ranking(ranking) => (beside_limits(run, &ranking::figure(ranking))),
             Body::List(list) => (pictured(run, list)),
             Body::Arrivals(strips) => (arrivals::figure(strips)),
+            Body::Matrix(found) => (matrix::figure(found)),
             Body::Rounds(picture) => (rounds::figure(picture)),
             Body::Nothing => {},
         }

@@ -22,6 +22,7 @@ mod heat;
 mod histogram;
 mod ladder;
 mod late;
+mod matrix;
 mod overview;
 mod panel;
 mod parts;

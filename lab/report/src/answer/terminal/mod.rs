@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 mod late;
+mod matrix;
 mod rounds;
 mod spread;
 
@@ -143,6 +144,7 @@ fn lines(answer: &Answer<'_>, width: usize, screen: &Screen) -> Vec<Line> {
         Body::Ranking(ranking) => self::ranking(ranking, width, left - problems.len(), screen),
         Body::List(list) => self::list(list, width, left - problems.len(), screen),
         Body::Arrivals(strips) => self::strips(strips, width, left - problems.len()),
+        Body::Matrix(matrix) => matrix::lines(matrix, width, left - problems.len()),
         Body::Rounds(picture) => rounds::lines(picture, width, left - problems.len()),
         Body::Nothing => Vec::new(),
     };

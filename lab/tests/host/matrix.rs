@@ -1,0 +1,70 @@
+//! `switch cpu=matrix`: each processor alone, and each pair of two.
+
+use std::process::Command;
+
+use crate::common::{Folder, chronoscope, run};
+
+const SWITCH: [&str; 9] =
+    ["run", "switch", "-q", "--no-store", "--repeat", "3", "-l", "2000", "--set=cpu=matrix"];
+
+#[test]
+fn each_processor_and_each_pair_is_a_case() {
+    let answer = chronoscope(&[&SWITCH[..], &["--format", "json"]].concat());
+    let json = answer.exits(0).json();
+    let cpus: Vec<&str> = json["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["parameters"]["cpu"].as_str().unwrap())
+        .collect();
+    assert!(cpus.starts_with(&["0", "0+1"]) && cpus.contains(&"1"), "{cpus:?}");
+    let text = chronoscope(&SWITCH).exits(0).stdout.clone();
+    for words in ["Between processors 0 and 1 a switch", "; on one ", "cpu         0        1"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let page = chronoscope(&[&SWITCH[..], &["--format", "html"]].concat()).exits(0).stdout.clone();
+    assert!(page.contains("Median of a switch between two processors"));
+    assert!(page.contains("title=\"0 and 1: "));
+}
+
+#[test]
+fn a_matrix_of_other_cases_is_refused() {
+    let refused = |words: &[&str], why: &str| {
+        let answer = chronoscope(&[&["run", "-q", "--no-store"], words].concat());
+        assert!(answer.exits(1).stderr.contains(why), "{answer:?}");
+    };
+    let only = "only `switch` between two tasks has a matrix of processors";
+    refused(&["period", "--set", "cpu=matrix"], only);
+    refused(&["switch", "--set", "cpu=matrix", "--set", "tasks=3"], only);
+    refused(&["switch", "--set", "cpu=matrix:0+900"], "the case may not run on processor 900");
+    refused(&["switch", "--set", "cpu=matrix:x"], "`cpu=matrix:x`: the list is a processor");
+    refused(&["switch", "--set", "cpu=matrixes"], "`cpu=matrixes`: it is a processor");
+}
+
+/// The tolerance is for a machine that is busy: on a quiet one the ratio is 0.98.
+#[test]
+fn a_c_program_finds_the_same_between_two_processors() {
+    let folder = Folder::new("matrix-c");
+    let program = folder.path("independent");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/independent.c");
+    let compile = ["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", &program, source];
+    run(Command::new("gcc").args(compile).args(["-lpthread", "-lrt"])).exits(0);
+    let study = format!(
+        r#"
+        name = "test"
+        title = "A C program on two processors."
+        [[peer]]
+        name = "C"
+        package = "gcc"
+        command = ["{program}", "matrix"]
+        reads = "perf-bench-pipe"
+        experiment = "switch"
+        pairs = 21
+        set = {{ cpu = "0+1", loops = 4000 }}
+        beside = [{{ ours = "p50", theirs = "operation", within = "50 %" }}]
+        "#
+    );
+    let study = folder.file("study.toml", study);
+    let run = ["run", "-q", "--allow-programs", "--no-store", "--study", &study];
+    chronoscope(&run).exits(0).shows("1 of 1 judged figure");
+}
