@@ -51,7 +51,7 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
         unit: "",
         default: "0",
         values: Values::Text(CPU),
-        help: "the processor of all tasks (the last one, unless given); several as 0+2, 0-3 or all, of which each task has one; free: the scheduler chooses; matrix: a case for each processor and each pair (switch), also of a list as matrix:0-3",
+        help: "the processor of all tasks (the last one, unless given); several as 0+2, 0-3, all or isolated, of which each task has one; free: the scheduler chooses; matrix: a case for each processor and each pair (switch), also of a list as matrix:0-3",
     },
     Parameter {
         name: "slack_ns",
@@ -94,7 +94,10 @@ const POLICIES: [&str; 3] = ["fifo", "rr", "other"];
 const POLICY: &str = "fifo, rr, other, or deadline:RUNTIME/DEADLINE/PERIOD";
 
 /// The forms of `cpu`, as help and messages list them.
-const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, or free";
+const CPU: &str = "a processor, a list as 0+2, a range as 0-3, all, isolated, or free";
+
+/// The value of `cpu` for the processors that were isolated at boot.
+const ISOLATED: &str = "isolated";
 
 /// The value of `cpu` that stands for every processor and every pair of two.
 const MATRIX: &str = "matrix";
@@ -242,11 +245,16 @@ fn fallbacks() -> Vec<Fallback> {
 /// last of this process' own, since the first processors handle most of the system's interrupts. 0 if
 /// the affinity cannot be read.
 pub fn default_cpu() -> usize {
-    let isolated = fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
-    let isolated = list(&isolated).unwrap_or_default();
+    let isolated = isolated();
     let own = || sched_getaffinity(None).map_or_else(|_| Vec::new(), |set| members(&set));
     let isolated = permitted().into_iter().rfind(|cpu| isolated.contains(cpu));
     isolated.or_else(|| own().pop()).unwrap_or(0)
+}
+
+/// The processors that were isolated at boot.
+fn isolated() -> Vec<usize> {
+    let isolated = fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default();
+    list(&isolated).unwrap_or_default()
 }
 
 /// The processors that the kernel permits to this process, in ascending order: those outside of its
@@ -291,7 +299,8 @@ pub(super) fn check_request(request: &Request) -> Result<()> {
         _ => {}
     }
     match request.get("cpu") {
-        Some(text) if text != "free" && processors(text).is_none() => {
+        Some("free" | ISOLATED) => Ok(()),
+        Some(text) if processors(text).is_none() => {
             bail!("`cpu={text}`: it is {CPU}")
         }
         _ => Ok(()),
@@ -337,10 +346,13 @@ pub fn matrix(text: &str, usable: &[usize]) -> Option<Result<Vec<String>>> {
 }
 
 /// The processors that a value of `cpu` names, in ascending order. `all` names every processor that
-/// the kernel permits. `None` for `free`, for any other form, and for a processor named twice.
+/// the kernel permits, `isolated` every one that was isolated at boot. `None` for `free`, for any other form,
+/// for a processor named twice, and where none is isolated.
 pub fn processors(text: &str) -> Option<Vec<usize>> {
-    if text == "all" {
-        return Some(permitted());
+    match text {
+        "all" => return Some(permitted()),
+        ISOLATED => return Some(isolated()).filter(|cpus| !cpus.is_empty()),
+        _ => {}
     }
     let number = |text: &str| {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -378,7 +390,7 @@ mod tests {
         assert!(check_request(&request("period cpu=free loops=2")).is_ok());
         assert!(check_request(&request("period loops=2")).is_ok());
         let error = check_request(&request("period cpu=al loops=2")).unwrap_err().to_string();
-        assert!(error.contains("a list as 0+2, a range as 0-3, all, or free"), "{error}");
+        assert!(error.contains("a list as 0+2, a range as 0-3, all, isolated, or free"), "{error}");
     }
 
     #[test]

@@ -259,7 +259,7 @@ pub struct Run {
     /// Lock memory (the default; --set mlock=no turns it off).
     #[arg(short = 'm', long = "mlockall", help_heading = HOW)]
     pub mlock: bool,
-    /// The processors to run on: one, several as 0+2, 0-3 or all, or free.
+    /// The processors to run on: one, several as 0+2, 0-3, all or isolated, or free.
     #[arg(short = 'a', long, value_name = "CPU", help_heading = HOW)]
     pub affinity: Option<String>,
     /// A load beside the cases: cpu, cache, memory, disk, udp, timers, fork, mmap or messages, or a

@@ -1,6 +1,7 @@
 /* Measures as a C program would, beside the lab's own experiments: threads and processes that are made and
- * seen to end, and calls over a message queue, a connection of the loopback device and a pair of sockets.
- * Prints the mean of an operation, or the median of switches between two processors. */
+ * seen to end, pages that are touched, signals that threads wait for, and calls over a message queue, a
+ * connection of the loopback device and a pair of sockets. Prints the mean of an operation, or the median of
+ * switches between two processors. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <mqueue.h>
@@ -8,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +248,57 @@ static double between(void)
     return lengths[STEPS / 2];
 }
 
+enum { PAGES_TOUCHED = 2000 };
+
+static double faults(void)
+{
+    double all = 0;
+    size_t size = PAGES_TOUCHED * 4096;
+    volatile char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise((void *)pages, size, MADV_NOHUGEPAGE);
+    for (int i = 0; i < PAGES_TOUCHED; i++) {
+        double start = now_us();
+        pages[i * 4096] = 1;
+        all += now_us() - start;
+    }
+    return all / PAGES_TOUCHED;
+}
+
+static pthread_t waiters[2];
+
+/* Each thread waits for its signal and sends the other one's. */
+static void *answer(void *own)
+{
+    long place = (long)own;
+    int number;
+    sigset_t mine;
+    struct sched_param priority = { .sched_priority = 80 };
+    CHECK(sched_setscheduler(0, SCHED_FIFO, &priority) == 0);
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGRTMIN + place);
+    for (long at = place; at <= STEPS; at += 2) {
+        sigwait(&mine, &number);
+        marks[at] = now_us();
+        pthread_kill(waiters[1 - place], SIGRTMIN + 1 - place);
+    }
+    return NULL;
+}
+
+static double signals(void)
+{
+    sigset_t both;
+    sigemptyset(&both);
+    for (int i = 0; i < 2; i++)
+        sigaddset(&both, SIGRTMIN + i);
+    pthread_sigmask(SIG_BLOCK, &both, NULL);
+    for (long i = 0; i < 2; i++)
+        CHECK(pthread_create(&waiters[i], NULL, answer, (void *)i) == 0);
+    pthread_kill(waiters[0], SIGRTMIN);
+    for (int i = 0; i < 2; i++)
+        pthread_join(waiters[i], NULL);
+    return (marks[STEPS] - marks[0]) / STEPS;
+}
+
 int main(int count, char **words)
 {
     const char *what = count > 1 ? words[1] : "";
@@ -255,6 +308,10 @@ int main(int count, char **words)
     } else if (strcmp(what, "fork") == 0) {
         become_a_parent();
         mean = made(processes);
+    } else if (strcmp(what, "fault") == 0) {
+        mean = faults();
+    } else if (strcmp(what, "signal") == 0) {
+        mean = signals();
     } else if (strcmp(what, "matrix") == 0) {
         mean = between();
     } else if (strcmp(what, "mq") == 0) {

@@ -76,6 +76,9 @@ static void put(const char *file, const char *text)
 
 #define PERIOD "run period -l 20 --repeat 1 -q --no-store --format json"
 
+/* The kernel's tracer, which only kernels with PREEMPT_RT have. */
+#define NOISE "run noise --set by=hwlat -a isolated -q --no-store --repeat 1 --format json"
+
 static void booted(void)
 {
     shown("doctor -a 0-1", "processor 0 is not isolated: 1 is");
@@ -85,6 +88,8 @@ static void booted(void)
     shows("-a 0-1", "\"cpu 0\"");
     shown(PERIOD " -a all", "\"cpu 1\"");
     shows("-a all", "\"cpu 0\"");
+    shown(NOISE, "\"name\": \"cpu 1\"");
+    shows(NOISE, "\"status\": \"pass\"");
 }
 
 static void partitioned(void)

@@ -7,13 +7,15 @@ use crate::{
     common::{Folder, chronoscope, program_path, run},
 };
 
-/// Runs `isolated.c` in a guest of two processors that is booted with these arguments; it asks the lab there.
+/// Runs `isolated.c` in a guest of two processors with PREEMPT_RT that is booted with these arguments; it asks
+/// the lab there.
 fn asked(word: &str, arguments: &str) {
-    if cached_kernel("6.1").is_none() {
+    let find = || cached_kernel("6.1-rt");
+    if find().is_none() {
         let short = ["run", "-q", "--no-store", "switch", "--repeat", "1", "-l", "10"];
-        chronoscope(&[&short[..], &["--target", "linux-full@vm"]].concat()).exits(0);
+        chronoscope(&[&short[..], &["--target", "linux-rt@vm"]].concat()).exits(0);
     }
-    let kernel = cached_kernel("6.1").expect("the guest has fetched its kernel").join("vmlinuz");
+    let kernel = find().expect("the guest has fetched its kernel").join("vmlinuz");
     let folder = Folder::new(&format!("isolated-{word}"));
     let program = folder.path("isolated");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/isolated.c");

@@ -8,6 +8,7 @@ mod victim;
 mod commands;
 mod cyclictest;
 mod doctor;
+mod faults;
 mod import;
 mod interrupts;
 mod loads;

@@ -160,8 +160,9 @@ const LINUX: House = House {
     floors: &[
         &["main"],
         &["offers"],
+        &["chain"],
         &["gaps", "latency", "mutex", "periodic", "plain", "processor_time", "queue", "transport"],
-        &["contract", "coroutine", "noise", "process"],
+        &["contract", "coroutine", "fault", "noise", "process"],
         &["conditions", "interrupts", "placement", "thread", "vary"],
         &["doctor", "guest", "kernel"],
         &["pasts", "semaphore", "settings"],

@@ -38,7 +38,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("run ./no.toml", "name a study that exists"),
     ("run file.txt.toml", "expected `=`"),
     ("run switch --study quick --study peers", "`chronoscope --help` shows"),
-    ("run --study nope", "the studies are microcontrollers,"),
+    ("run --study nope", "the studies are isolated, microcontrollers,"),
     ("run switch --format xml", "answer, table, json, google-benchmark,"),
     ("run switch -o /no/such/folder/x.json", "make it first"),
     ("run switch -o d", "name a file in it"),

@@ -49,7 +49,7 @@ fn accept(request: &Request<'_>) -> Result<(), Refusal> {
         Some("native") => Err(Refusal::not_offered(
             "ports in C have semaphores; freertos-notify has FreeRTOS's task notifications",
         )),
-        Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
+        Some(_) => Err(Refusal::not_offered("that primitive is one of Linux's")),
     }
 }
 

@@ -28,6 +28,7 @@ use chronoscope_suite::{
 };
 
 use crate::{
+    hwlat,
     kernel::Linux,
     noise::{self, CONTROL, PAUSES, Pause, see_pauses, waits_of_thread},
     output::mark_live,
@@ -61,6 +62,9 @@ const MOST_LOOPS: usize = 60;
 /// # Errors
 /// [`Refusal`] from the kernel or the arena, or for more processors than a stream has series.
 pub async fn noise(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    if trial.request.given("by") == Some("hwlat") {
+        return by_tracer(trial);
+    }
     let settings = &trial.kernel.settings;
     let is_own = settings.soak_s.is_some()
         || settings.break_us.is_some()
@@ -69,9 +73,53 @@ pub async fn noise(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     if is_own { run(trial).await } else { noise::run(trial).await }
 }
 
+/// Lets the kernel's tracer look for the length of all windows, but for a second a processor at least.
+fn by_tracer(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
+    let kernel = trial.kernel;
+    let settings = &kernel.settings;
+    let one = settings.processors.one().into_iter();
+    let several = settings.processors.several().into_iter().flatten();
+    let cpus: Vec<usize> = one.chain(several).collect();
+    if cpus.is_empty() {
+        let what = "the tracer hwlat looks at processors that are named";
+        return Err(Refusal::new(Reason::Invalid, what, "choose some with -a"));
+    }
+    let [loops, window, rest] =
+        ["loops", "window_us", "rest_us"].map(|key| trial.request.number(key));
+    let asked =
+        Duration::from_micros(settings.soak_s.map_or(loops * (window + rest), |s| s * 1_000_000));
+    let least = Duration::from_secs(cpus.len() as u64);
+    let started = kernel.now();
+    let largest = hwlat::largest_gaps(&cpus, asked.max(least)).map_err(|error| {
+        match error.raw_os_error() {
+            Some(libc::ENOENT) => Refusal::not_offered("this kernel has no tracer hwlat"),
+            code => {
+                let what = "the tracer hwlat cannot be used";
+                let refusal =
+                    Refusal::new(Reason::NotPermitted, what, "run as root, with no other tracer");
+                code.map_or(refusal, |code| refusal.with_code(code))
+            }
+        }
+    })?;
+    let watched = (kernel.now() - started) as f64 / kernel.hertz() as f64;
+    trial.evidence(
+        "seconds that the tracer had",
+        watched,
+        asked.max(least).as_secs_f64(),
+        f64::INFINITY,
+    );
+    for (cpu, gap) in cpus.iter().zip(largest) {
+        let text = name(format_args!("cpu {cpu}"));
+        let us = (gap * kernel.hertz() / 1_000_000).cast_signed();
+        trial.samples(Series::measured(&text), [(0, us)]);
+    }
+    trial.mark_control(&Marks::new(trial.arena, CONTROL)?, 1.0);
+    Ok(())
+}
+
 /// Returns the size of the buffers in the arena, in bytes.
 pub fn arena_bytes(request: &Request<'_>) -> usize {
-    let is_own = ["soak_s", "break_us", "workload_bytes"];
+    let is_own = ["soak_s", "break_us", "workload_bytes", "by"];
     let is_own = is_own.iter().any(|name| request.given(name).is_some());
     let several = request.given("cpu").and_then(|cpu| Processors::parse(cpu).ok());
     let is_own = is_own || several.is_some_and(|cpus| cpus.several().is_some());

@@ -58,6 +58,7 @@ impl Linux {
         let primitive = match request.given("primitive") {
             Some("eventfd") => Primitive::Eventfd,
             Some("pipe") => Primitive::Pipe,
+            Some("signal") => Primitive::Signal,
             _ => Primitive::Futex,
         };
         let coroutines = request
@@ -65,7 +66,12 @@ impl Linux {
             .any(|(key, value)| matches!(key, "kind" | "pair") && value.contains("coroutine"));
         if coroutines && primitive != Primitive::Futex {
             return Err(Refusal::not_offered(
-                "coroutines wait on futexes only, not on descriptors",
+                "coroutines wait on futexes only, not on descriptors and signals",
+            ));
+        }
+        if settings.processes && primitive == Primitive::Signal {
+            return Err(Refusal::not_offered(
+                "only threads of one process wait for a signal to it",
             ));
         }
         settings.requirements.check(&settings.processors)?;

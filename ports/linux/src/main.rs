@@ -4,6 +4,7 @@
 //! The program is kept small, because a process with a small address space is cheap to switch to,
 //! and because it must also serve as the only program of a virtual machine.
 
+mod chain;
 mod class;
 mod clock;
 mod conditions;
@@ -12,6 +13,7 @@ mod coroutine;
 mod deadline;
 mod doctor;
 mod executor;
+mod fault;
 mod gaps;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod guest;
@@ -146,6 +148,7 @@ fn arena_bytes(request: &Request<'_>) -> usize {
         "latency" => latency_bytes(request),
         "noise" => gaps::arena_bytes(request),
         "period" => periodic::arena_bytes(request),
+        "chain" => 24 * loops * request.count("depth"),
         _ => 0,
     };
     (1 << 20) + loops * (32 + 16 * tasks) + calls

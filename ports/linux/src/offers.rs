@@ -3,7 +3,9 @@
 use chronoscope_suite::{Refusal, Trial, experiments::transaction};
 
 use crate::{
+    chain::run as chain,
     coroutine::Coroutine,
+    fault::run as fault,
     gaps::noise,
     kernel::Linux,
     latency,
@@ -32,6 +34,8 @@ chronoscope_suite::offers! {
     own "transaction" transact;
     own "latency" call;
     own "noise" noise;
+    own "fault" fault;
+    own "chain" chain;
     refuse "masked" "Linux keeps interrupts off where no signal shows it";
     otherwise "this port does not offer the experiment for these kinds of task";
 }

@@ -4,10 +4,7 @@ use std::{fs, path::Path};
 
 use chronoscope_suite::Trial;
 
-use crate::{
-    kernel::Linux,
-    requirements::{are_isolated, isolated},
-};
+use crate::{kernel::Linux, processors::isolated, requirements::are_isolated};
 
 /// Reports the isolation of the case's processors and the limits of its control group, as lines;
 /// nothing on a system without either.

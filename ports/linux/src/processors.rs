@@ -1,6 +1,6 @@
-//! The processors of a case: `cpu=3`, `cpu=0+2`, `cpu=0-3`, `cpu=all`, `cpu=free`.
+//! The processors of a case: `cpu=3`, `cpu=0+2`, `cpu=0-3`, `cpu=all`, `cpu=isolated`, `cpu=free`.
 
-use std::sync::OnceLock;
+use std::{fs, sync::OnceLock};
 
 use chronoscope_suite::{Reason, Refusal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -26,7 +26,7 @@ impl Processors {
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         const INVALID: Refusal = Refusal::new(
             Reason::Invalid,
-            "cpu is a processor, a list as 0+2, a range as 0-3, all, or free",
+            "cpu is a processor, a list as 0+2, a range as 0-3, all, isolated, or free",
             "see `chronoscope list`",
         );
         let number = |text: &str| {
@@ -36,6 +36,7 @@ impl Processors {
         match text {
             "free" => return Ok(Self::Free),
             "all" => return Ok(Self::Several(permitted())),
+            "isolated" => return Self::isolated(),
             _ => {}
         }
         if !text.contains(['+', '-']) {
@@ -51,6 +52,28 @@ impl Processors {
             (first..=last).for_each(|cpu| set.set(cpu));
         }
         Ok(Self::Several(set))
+    }
+
+    /// The processors that were isolated at boot.
+    ///
+    /// # Errors
+    /// There is none.
+    fn isolated() -> Result<Self, Refusal> {
+        const NONE: Refusal = Refusal::new(
+            Reason::NotOffered,
+            "no processor is isolated",
+            "choose some with -a, or boot with isolcpus",
+        );
+        let isolated = isolated();
+        match isolated.as_slice() {
+            [] => Err(NONE),
+            [one] => Ok(Self::One(*one)),
+            several => {
+                let mut set = CpuSet::new();
+                several.iter().for_each(|&cpu| set.set(cpu));
+                Ok(Self::Several(set))
+            }
+        }
     }
 
     /// Returns the only processor of the case; `None` if it has several, or any.
@@ -108,6 +131,19 @@ impl Processors {
     }
 }
 
+/// Returns the processors that the scheduler leaves alone, by the kernel's list: `2-3,6`.
+pub fn isolated() -> Vec<usize> {
+    list(&fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default())
+}
+
+fn list(text: &str) -> Vec<usize> {
+    let ranges = text.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
 /// Returns the processors that the kernel permits to the calling thread, which stays where it is: those
 /// outside of its affinity too, as isolated ones are.
 fn permitted() -> CpuSet {
@@ -144,6 +180,12 @@ mod tests {
         assert_eq!(Processors::parse("free").ok(), Some(Processors::Free));
         let all = several("all").unwrap();
         assert_eq!(all.len(), sched_getaffinity(None).unwrap().count() as usize);
+    }
+
+    #[test]
+    fn the_kernel_s_lists_are_read() {
+        assert_eq!(list("2-3,6\n"), [2, 3, 6]);
+        assert!(list("\n").is_empty());
     }
 
     #[test]

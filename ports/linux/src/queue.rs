@@ -46,6 +46,9 @@ impl Queue {
             Primitive::Eventfd => {
                 Err(Refusal::not_offered("an eventfd holds a count, not words in order"))
             }
+            Primitive::Signal => {
+                Err(Refusal::not_offered("a signal that waits carries no words in order"))
+            }
             Primitive::Pipe => {
                 let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| {
                     Refusal::new(

@@ -1,10 +1,11 @@
 //! The requirements that a study has on the system: PREEMPT_RT, isolated processors.
 
-use std::fs;
-
 use chronoscope_suite::Refusal;
 
-use crate::{preemption, processors::Processors};
+use crate::{
+    preemption,
+    processors::{Processors, isolated},
+};
 
 /// The properties that the system must have for a case to be offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,19 +40,6 @@ impl Requirements {
     }
 }
 
-/// Returns the processors that the scheduler leaves alone, by the kernel's list: `2-3,6`.
-pub fn isolated() -> Vec<usize> {
-    list(&fs::read_to_string("/sys/devices/system/cpu/isolated").unwrap_or_default())
-}
-
-fn list(text: &str) -> Vec<usize> {
-    let ranges = text.trim().split(',').filter_map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    });
-    ranges.flatten().collect()
-}
-
 /// Returns whether the case runs on isolated processors only. `cpu=free` is no such case.
 pub fn are_isolated(isolated: &[usize], processors: &Processors) -> bool {
     match (processors.one(), processors.several()) {
@@ -78,9 +66,7 @@ mod tests {
 
     #[test]
     fn a_case_is_isolated_if_all_its_processors_are() {
-        let isolated = list("2-3,6\n");
-        assert_eq!(isolated, [2, 3, 6]);
-        assert!(list("\n").is_empty());
+        let isolated = [2, 3, 6];
         for (cpu, expected) in
             [("2", true), ("4", false), ("2+6", true), ("2-4", false), ("free", false)]
         {

@@ -1,10 +1,11 @@
 //! One semaphore for threads, processes, coroutines and signal handlers, made of a futex, an
-//! eventfd or a pipe.
+//! eventfd, a pipe, or a signal that tasks wait for.
 
 use std::{
+    mem::MaybeUninit,
     os::fd::OwnedFd,
     ptr,
-    sync::atomic::{AtomicPtr, AtomicU32, Ordering},
+    sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering},
     task::{Context, Poll},
 };
 
@@ -30,7 +31,18 @@ enum Means {
     Futex { count: AtomicU32, waiters: AtomicU32, flags: futex::Flags },
     Eventfd(OwnedFd),
     Pipe { reader: OwnedFd, writer: OwnedFd },
+    Signal(Signal),
 }
+
+/// A real-time signal that all threads block: the kernel queues it until one waits for it.
+struct Signal {
+    number: i32,
+    /// The thread that waits for it, which the first wait makes known; 0 before.
+    waiter: AtomicUsize,
+}
+
+/// The first signal that no semaphore has.
+static NEXT_SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// The primitive that a semaphore is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +50,12 @@ pub enum Primitive {
     Futex,
     Eventfd,
     Pipe,
+    Signal,
 }
 
 impl Semaphore {
     /// # Errors
-    /// [`Reason::Exhausted`] when there are no file descriptors left.
+    /// [`Reason::Exhausted`] when there are no file descriptors, or no signals, left.
     pub fn new(primitive: Primitive, shared: bool, initial: u32) -> Result<Self, Refusal> {
         let no_descriptor = |error: rustix::io::Errno| {
             Refusal::new(
@@ -73,6 +86,11 @@ impl Semaphore {
                 }
                 Means::Pipe { reader, writer }
             }
+            Primitive::Signal => {
+                let signal = Signal::new()?;
+                (0..initial).for_each(|_| signal.send());
+                Means::Signal(signal)
+            }
         };
         Ok(Self { means, coroutine: AtomicPtr::new(ptr::null_mut()) })
     }
@@ -91,6 +109,7 @@ impl Semaphore {
             // These writes fail only after 2^64 (eventfd) or 8192 (pipe) gives without a take.
             Means::Eventfd(fd) => drop(write(fd, &1_u64.to_ne_bytes())),
             Means::Pipe { writer, .. } => drop(write(writer, &[0])),
+            Means::Signal(signal) => signal.send(),
         }
         if !self.coroutine.load(Ordering::SeqCst).is_null() {
             let task = self.coroutine.swap(ptr::null_mut(), Ordering::SeqCst);
@@ -128,6 +147,7 @@ impl Semaphore {
             // Reads block until there is data; the buffers have the size of a write.
             Means::Eventfd(fd) => read_while(fd, &mut [0; 8], go_on),
             Means::Pipe { reader, .. } => read_while(reader, &mut [0; 1], go_on),
+            Means::Signal(signal) => signal.wait_while(go_on),
         }
     }
 
@@ -153,6 +173,69 @@ impl Semaphore {
             return Poll::Ready(());
         }
         Poll::Pending
+    }
+}
+
+impl Signal {
+    /// Takes the next signal and blocks it in the calling thread, and in all that it starts from then on.
+    ///
+    /// # Errors
+    /// [`Reason::Exhausted`] when all real-time signals are taken.
+    fn new() -> Result<Self, Refusal> {
+        let number = libc::SIGRTMIN() + NEXT_SIGNAL.fetch_add(1, Ordering::Relaxed);
+        if number > libc::SIGRTMAX() {
+            return Err(Refusal::new(
+                Reason::Exhausted,
+                "no real-time signal left for a semaphore",
+                "ask for fewer tasks",
+            ));
+        }
+        let set = set_of(number);
+        // SAFETY: the set is initialised, and no earlier mask is asked for.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
+        Ok(Self { number, waiter: AtomicUsize::new(0) })
+    }
+
+    /// Sends the signal to the thread that waits for it, as a C program does, or to the process before one
+    /// did.
+    #[inline(always)]
+    fn send(&self) {
+        let waiter = self.waiter.load(Ordering::Relaxed);
+        // SAFETY: the thread of a semaphore lives as long as the case. The signal is blocked in all threads
+        // of the process, so it ends nothing.
+        unsafe {
+            match waiter {
+                0 => libc::kill(libc::getpid(), self.number),
+                thread => libc::pthread_kill(thread as libc::pthread_t, self.number),
+            }
+        };
+    }
+
+    #[inline(always)]
+    fn wait_while(&self, mut go_on: impl FnMut() -> bool) -> bool {
+        if self.waiter.load(Ordering::Relaxed) == 0 {
+            // SAFETY: pthread_self takes no arguments.
+            self.waiter.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+        }
+        let set = set_of(self.number);
+        loop {
+            // SAFETY: the set is initialised, and no information is asked for.
+            let outcome = unsafe { libc::sigwaitinfo(&raw const set, ptr::null_mut()) };
+            if outcome == self.number || !go_on() {
+                return outcome == self.number;
+            }
+        }
+    }
+}
+
+/// The set of one signal.
+fn set_of(number: i32) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises the set before a signal is added.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), number);
+        set.assume_init()
     }
 }
 

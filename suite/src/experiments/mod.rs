@@ -4,8 +4,10 @@
 //! the same as data, which the lab reads. The modules know the traits of
 //! [`kernel`](crate::kernel) and no port.
 
+pub mod chain;
 pub mod crowded;
 pub mod delay;
+pub mod fault;
 pub mod image;
 pub mod interference;
 pub mod interrupt;
@@ -81,6 +83,8 @@ macro_rules! experiments {
             interference: kind [processor_time];
             log: kind [log];
             pipeline: kind [messages delays];
+            fault: port [];
+            chain: port [];
         } {
             image: lab [];
             operations: lab [];

@@ -15,6 +15,8 @@
 //! - **Evidence**: the loop never waited within a window; all gaps were kept; ten times, in turns
 //!   that are not measured, a signal's handler takes the processor from the loop for a known time,
 //!   and the loop sees a gap that holds all of it.
+//! - **`by=hwlat`**: the kernel's tracer of that name looks in place of the loop. A sample is the largest
+//!   gap of a processor, and the evidence that the tracer had it for as long as asked.
 //! - **Source**: oslat (rt-tests), rtla hwnoise.
 //!
 //! How it differs from the sources: oslat rounds gaps to whole µs and keeps their histogram; here
@@ -73,6 +75,15 @@ pub static SPEC: Spec = Spec {
             default: "1000",
             values: Values::Number(1, 1_000_000_000),
             help: "longer turns are gaps",
+        },
+        Parameter {
+            name: "by",
+            unit: "",
+            default: "loop",
+            values: Values::Extra(&["loop", "hwlat"]),
+            help: "hwlat: the kernel's tracer looks with interrupts off, half of each second, so that only \
+                   hardware, firmware and hypervisor are seen; the largest gap of each processor, 0 for \
+                   none over 10 µs",
         },
     ],
     duration_us: |request| {

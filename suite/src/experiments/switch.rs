@@ -67,9 +67,17 @@ pub static SPEC: Spec = Spec {
             name: "primitive",
             unit: "",
             default: "semaphore",
-            values: Values::Word(&["yield", "semaphore", "futex", "eventfd", "pipe", "native"]),
-            help: "how a task gives way; futex, eventfd and pipe are what Linux can make \
-                   semaphores of; native: the object that the kernel's own users take, as its \
+            values: Values::Word(&[
+                "yield",
+                "semaphore",
+                "futex",
+                "eventfd",
+                "pipe",
+                "signal",
+                "native",
+            ]),
+            help: "how a task gives way; futex, eventfd, pipe and signal (sigwaitinfo) are what Linux \
+                   can make semaphores of; native: the object that the kernel's own users take, as its \
                    page names it",
         },
         Parameter {

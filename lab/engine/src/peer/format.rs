@@ -107,7 +107,7 @@ pub(super) static CYCLICDEADLINE: Layout = Layout {
 };
 
 /// `ptsematest -q --json=…`: the time from one thread's unlock of a mutex to the return of another
-/// thread's lock. All times but the mean are whole µs.
+/// thread's lock. All times but the mean are whole µs. sigwaittest, svsematest and pmqtest print the same.
 pub(super) static PTSEMATEST: Layout = Layout {
     name: "ptsematest",
     form: Json,

@@ -125,6 +125,36 @@ pub static TOOLS: &[Tool] = &[
                 --loops={loops} --json={stdout}",
     },
     Tool {
+        name: "sigwaittest",
+        program: "sigwaittest",
+        package: "rt-tests",
+        format: Format(&format::PTSEMATEST),
+        settings: &[],
+        is_wrapped: false,
+        words: "sigwaittest --quiet --affinity={cpu} --prio={priority} --interval=1 \
+                --loops={loops} --json={stdout}",
+    },
+    Tool {
+        name: "svsematest",
+        program: "svsematest",
+        package: "rt-tests",
+        format: Format(&format::PTSEMATEST),
+        settings: &[],
+        is_wrapped: false,
+        words: "svsematest --quiet --affinity={cpu} --prio={priority} --interval=1 \
+                --loops={loops} --json={stdout}",
+    },
+    Tool {
+        name: "pmqtest",
+        program: "pmqtest",
+        package: "rt-tests",
+        format: Format(&format::PTSEMATEST),
+        settings: &[],
+        is_wrapped: false,
+        words: "pmqtest --quiet --affinity={cpu} --prio={priority} --interval=1 \
+                --loops={loops} --json={stdout}",
+    },
+    Tool {
         name: "hackbench",
         program: "hackbench",
         package: "rt-tests",

@@ -408,6 +408,8 @@ mod tests {
             "chrt --fifo 80 taskset --cpu-list 3 perf bench sched pipe --threaded --loop 40000",
             "ptsematest --quiet --affinity=3 --prio=80 --interval=1 --loops=10000 \
              --json=/dev/stdout",
+            "sigwaittest --quiet --affinity=3 --prio=80 --interval=1 --loops=10000 \
+             --json=/dev/stdout",
             "chrt --fifo 80 taskset --cpu-list 3 hackbench --threads --pipe --groups 1 --fds 1 \
              --datasize 4 --loops 100000",
             "pi_stress --quiet --mlockall --groups=1 --inversions=2000",

@@ -172,7 +172,9 @@ mod tests {
         let check = |version| Mode::Multiprocessor.check(&AMD64, &emulator(version));
         let refusal = check("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)").unwrap_err().to_string();
         assert!(refusal.starts_with("mode=smp needs QEMU 10, and this is 7.2.22"), "{refusal}");
-        assert!(refusal.contains("take mode=wall, or install qemu-system-x86 from bookworm-backports"));
+        assert!(
+            refusal.contains("take mode=wall, or install qemu-system-x86 from bookworm-backports")
+        );
         check("10.0.3 (Debian 1:10.0.3+ds-1)").unwrap();
         Mode::Deterministic.check(&AMD64, &emulator("7.2.22")).unwrap();
     }

@@ -205,12 +205,15 @@ impl<'a> Starts<'a> {
 }
 
 /// The figures of a decision: how many starts came too late, the worst, and within what 99 of 100 lie, each
-/// with what is allowed; then every other limit that is missed.
+/// with what is allowed; then every other limit that is missed, and those on the worst of a case without starts.
 pub fn figures(run: &Run) -> Option<List> {
     let starts = Starts::from_run(run)?;
     let limits = limited(run);
+    let is_of_starts =
+        |one: &&Limited<'_>| one.case.measured().any(|series| series.deadline.is_some());
     let on = |statistic: &str| -> Vec<&Limited<'_>> {
-        limits.iter().filter(|one| *one.limit.statistic == *statistic).collect()
+        let all = limits.iter().filter(|one| *one.limit.statistic == *statistic);
+        all.filter(is_of_starts).collect()
     };
     let unit = starts.unit();
     let row = |name: String, value: String, allowed: String, judged: &[&Limited<'_>]| {
@@ -252,9 +255,11 @@ pub fn figures(run: &Run) -> Option<List> {
     if let Some(range) = starts.p99() {
         rows.push(row("99 of 100 start within".to_owned(), range, allowed(&p99), &p99));
     }
-    let others = limits
-        .iter()
-        .filter(|one| !one.held && !["misses", "p99", "max"].contains(&&*one.limit.statistic));
+    let others = limits.iter().filter(|one| match &*one.limit.statistic {
+        "max" if !is_of_starts(one) => true,
+        "misses" | "p99" | "max" => false,
+        _ => !one.held,
+    });
     rows.extend(others.map(|one| {
         let value = amount(one.value, &one.unit, true);
         row(one.name(run), value, one.bound_words(), &[one])

@@ -47,7 +47,7 @@ const fn finding(
 }
 
 /// The figures that the experiments' pages ask for.
-const FINDINGS: [Finding; 21] = [
+const FINDINGS: [Finding; 23] = [
     finding("delay", Place::First, worst),
     finding("period", Place::First, worst),
     finding("switch", Place::First, median),
@@ -64,6 +64,8 @@ const FINDINGS: [Finding; 21] = [
     finding("interference", Place::Figure("latency stretched"), worst),
     finding("log", Place::First, median),
     finding("pipeline", Place::First, median),
+    finding("fault", Place::First, median),
+    finding("chain", Place::Last, median),
     finding("taskset", Place::Last, worst),
     finding("image", Place::Named("text"), worst),
     finding("operations", Place::Every, median),

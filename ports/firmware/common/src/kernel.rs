@@ -18,7 +18,7 @@ pub fn accept(request: &Request<'_>) -> Result<(), Refusal> {
     }
     match request.given("primitive") {
         None | Some("yield" | "semaphore" | "queue" | "native") => Ok(()),
-        Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
+        Some(_) => Err(Refusal::not_offered("that primitive is one of Linux's")),
     }
 }
 

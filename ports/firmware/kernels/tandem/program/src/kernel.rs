@@ -28,7 +28,7 @@ impl Processes {
         }
         match request.given("primitive") {
             None | Some("yield" | "semaphore" | "queue" | "native") => Ok(Self { rate }),
-            Some(_) => Err(Refusal::not_offered("futex, eventfd and pipe are Linux's")),
+            Some(_) => Err(Refusal::not_offered("that primitive is one of Linux's")),
         }
     }
 }
