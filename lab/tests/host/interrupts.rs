@@ -89,6 +89,40 @@ fn a_soak_that_is_stopped_keeps_everything() {
     assert_eq!(misses.len() as f64, task.unwrap()["misses"]["misses"].as_f64().unwrap());
 }
 
+/// A soak whose lab is killed is found up to its last checkpoint, of which there is one every ten seconds.
+#[test]
+fn a_soak_that_is_killed_keeps_its_last_checkpoint() {
+    let place = Place::new("soak-killed", "unused", "true");
+    let words = "run period -D 9m -i 500 -b 1 --set policy=other --set mlock=no";
+    let mut lab = place.start(&words.split(' ').collect::<Vec<_>>());
+    let journals = place.folder.path("store/runs.sqlite.journals");
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(&journals).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    until("a checkpoint is there", || names().iter().any(|name| name.ends_with(".checkpoint")));
+    let sizes = || -> u64 {
+        let sizes = names().into_iter().map(|name| fs::metadata(format!("{journals}/{name}")));
+        sizes.flatten().map(|data| data.len()).sum()
+    };
+    assert!(sizes() < 2 << 20, "{}", sizes());
+    lab.signal(Signal::KILL);
+    assert_eq!(lab.ended(), -9);
+    place.is_left_by_all();
+    place.ask(&["recover"]).exits(0);
+    assert!(names().is_empty(), "{:?}", names());
+    let run = place.ask(&["report", "1", "--format", "json"]).exits(0).json();
+    let case = &run["cases"][0];
+    let task = case["series"].as_array().unwrap().iter().find(|one| one["name"] == "task 1");
+    let count = task.unwrap()["count"].as_f64().unwrap();
+    // Two thousand due times a second, but for the ones that were under way.
+    assert!((10_000.0..60_000.0).contains(&count), "{count}");
+    assert_eq!(case["verdict"]["status"], "inconclusive");
+    let why = case["verdict"]["reasons"][0].as_str().unwrap();
+    assert!(why.starts_with("its lab was killed after 0 min 1"), "{why}");
+    assert_eq!(run["context"]["interrupted"], true);
+}
+
 #[test]
 fn a_killed_lab_loses_only_the_repetition_it_was_in() {
     let place = place("killed");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{case::Analyser, case::Case, case::Vary, case::experiment};
 use chronoscope_run::{
-    self as run, Answering, Context, Limit, PeerResult, Published, SCHEMA,
+    self as run, Answering, CaseResult, Context, Limit, PeerResult, Published, SCHEMA,
     compared::StatisticChoice,
 };
 use chronoscope_units::{OneLine, Text};
@@ -86,6 +86,11 @@ impl CaseForm {
             judge: case.judge.names(),
             published: case.published.clone(),
         }
+    }
+
+    /// Returns whether a result is of this case, by its experiment and its target.
+    pub(super) fn has(&self, result: &CaseResult) -> bool {
+        *result.experiment == *self.experiment && *result.target == *self.target
     }
 
     /// The case, which can be judged but lacks its watchdog.

@@ -17,7 +17,10 @@
 //! binary frames instead of lines of text: writing them costs a copy, and a checksum distinguishes
 //! a whole entry from a truncated one. An entry becomes valid with its last frame; anything after
 //! the last valid entry is not part of the journal.
+//!
+//! A soak has no stream here: the result so far of its case stands in a checkpoint beside the journal.
 
+mod checkpoint;
 mod frame;
 mod header;
 mod read;
@@ -36,6 +39,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    checkpoint::Checkpoint,
     header::{CaseForm, Header, PeerForm},
     read::{Event, Unfinished, cannot_be_read, discard},
     write::{HELD, Journal, Kept, Recorded},

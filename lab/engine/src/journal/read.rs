@@ -12,7 +12,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::{
-    Begin, DAMAGED, End, Header, MAGIC, MAX_RECORDING, MadeForm, Pair, PairFrame, Stored,
+    Begin, Checkpoint, DAMAGED, End, Header, MAGIC, MAX_RECORDING, MadeForm, Pair, PairFrame,
+    Stored, checkpoint,
     frame::{Frame, HEAD, Kind, MAX_LENGTH, push_json},
     write::Recorded,
 };
@@ -77,6 +78,7 @@ impl Unfinished {
         }
         if size <= begin || is_cut(&file, begin, size)? {
             fs::remove_file(path)?;
+            checkpoint::remove(path);
             return Ok(None);
         }
         let frame = Frame::at(&file, begin, size)?;
@@ -169,9 +171,24 @@ impl Unfinished {
         true
     }
 
-    /// The number of complete repetitions and pairs.
+    /// The number of complete repetitions and pairs, and of soaks that were under way.
     pub fn entries(&self) -> usize {
-        self.repetitions.len() + self.pairs.len()
+        let has_ended = |place: usize| self.repetitions.iter().any(|(of, _)| *of == place);
+        let soaks = (0..self.header.cases.len())
+            .filter(|&place| !has_ended(place) && checkpoint::exists(&self.path, place));
+        self.repetitions.len() + self.pairs.len() + soaks.count()
+    }
+
+    /// The last checkpoint of a case, if it is a soak.
+    ///
+    /// # Errors
+    /// If the checkpoint cannot be read, or is of another case.
+    pub fn checkpoint(&self, place: usize) -> Result<Option<Checkpoint>> {
+        let Some(found) = checkpoint::read(&self.path, place)? else { return Ok(None) };
+        if !self.header.cases[place].has(&found.result) {
+            bail!("the checkpoint of case {} is of another case", place + 1);
+        }
+        Ok(Some(found))
     }
 
     /// The number of cases and peers.
@@ -270,6 +287,7 @@ impl Unfinished {
             None => fs::remove_file(&self.path),
             Some(_) => fs::rename(&self.path, self.path.with_extension(DAMAGED)),
         };
+        checkpoint::remove(&self.path);
         outcome.with_context(|| format!("the journal {} cannot be removed", self.path.display()))
     }
 }
@@ -327,5 +345,6 @@ fn lock(path: &Path, patience: Duration) -> Result<Option<File>> {
 pub fn discard(path: &Path, patience: Duration) -> Result<bool> {
     let Some(_file) = lock(path, patience)? else { return Ok(false) };
     fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    checkpoint::remove(path);
     Ok(true)
 }

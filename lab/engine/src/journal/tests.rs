@@ -236,3 +236,55 @@ fn what_is_noted_while_storing_is_read_again() {
     let journal = Unfinished::open(&path, Duration::ZERO).unwrap().unwrap();
     assert_eq!((journal.entries(), &journal.stored), (1, &Some(stored(4))));
 }
+
+/// The journal of a soak under way, with a checkpoint of its case.
+fn soak(place: &Place) -> PathBuf {
+    let mut journal = Journal::create(&place.store(), &header()).unwrap();
+    let path = all(&place.store()).unwrap().remove(0);
+    journal.begin(0, Some(MadeForm { identity: BTreeMap::new(), remark: String::new() }));
+    let case = &header().cases().unwrap()[0];
+    let result = crate::observation::Observation::new(case, false).finish(case).judged();
+    journal.checkpoint(0, result, Duration::from_secs(7));
+    // The lab is killed: nothing is dropped.
+    std::mem::forget(journal);
+    path
+}
+
+#[test]
+fn a_checkpoint_counts_as_an_entry_and_goes_with_its_journal() {
+    let place = Place::new();
+    let path = soak(&place);
+    // The lock is of this process, which lives.
+    let copy = path.with_file_name("copy.journal");
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(checkpoint_of(&path), checkpoint_of(&copy)).unwrap();
+    let journal = Unfinished::open(&copy, Duration::ZERO).unwrap().unwrap();
+    assert_eq!(journal.entries(), 1);
+    let found = journal.checkpoint(0).unwrap().unwrap();
+    assert_eq!((found.spent, found.is_whole), (Duration::from_secs(7), false));
+    journal.remove().unwrap();
+    assert!(!copy.exists() && !checkpoint_of(&copy).exists() && checkpoint_of(&path).exists());
+}
+
+#[test]
+fn a_checkpoint_of_something_else_is_refused() {
+    let place = Place::new();
+    let path = soak(&place);
+    let copy = path.with_file_name("copy.journal");
+    fs::copy(&path, &copy).unwrap();
+    let text = fs::read_to_string(checkpoint_of(&path)).unwrap();
+    let other = text.replace("\"experiment\":\"switch\"", "\"experiment\":\"period\"");
+    assert_ne!(text, other);
+    for (text, why) in
+        [(&*other, "is of another case"), ("{", "cannot be read"), ("", "cannot be read")]
+    {
+        fs::write(checkpoint_of(&copy), text).unwrap();
+        let journal = Unfinished::open(&copy, Duration::ZERO).unwrap().unwrap();
+        let error = format!("{:#}", journal.checkpoint(0).unwrap_err());
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+fn checkpoint_of(journal: &Path) -> PathBuf {
+    journal.with_extension("0.checkpoint")
+}

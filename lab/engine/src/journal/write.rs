@@ -17,18 +17,19 @@ use rustix::{
 };
 
 use super::{
-    Begin, EXTENSION, End, Header, MAGIC, MAX_RECORDING, MadeForm, Pair, PairFrame, Stored, folder,
+    Begin, Checkpoint, EXTENSION, End, Header, MAGIC, MAX_RECORDING, MadeForm, Pair, PairFrame,
+    Stored, checkpoint, folder,
     frame::{Kind, push_json, push_pieces},
 };
 use chronoscope_base::{console, private};
-use chronoscope_run::Cycles;
+use chronoscope_run::{CaseResult, Cycles};
 
 /// How much of a stream is held in memory. The rest of a longer one is written as it comes: a port
 /// sends its samples after it has measured.
 pub const HELD: usize = 16 << 20;
 
 /// The longest stream of a repetition that is kept. A port that never stops sending must not fill
-/// the disk before the watchdog ends it. A soak of a day at 1 kHz takes 0.6 GB.
+/// the disk before the watchdog ends it.
 const MAX_STREAM: u64 = 1 << 30;
 
 /// The minimum time between synchronisations of the file with its disk. A power failure loses the
@@ -172,6 +173,32 @@ impl Journal {
         });
     }
 
+    /// Writes the checkpoint of the case at this place in the header, whose repetition goes on.
+    pub fn checkpoint(&mut self, case: usize, result: CaseResult, spent: Duration) {
+        let Some(open) = &mut self.0 else { return };
+        let checkpoint = open.checkpoint(result, spent, false);
+        if let Err(error) = checkpoint::write(&open.path, case, &checkpoint) {
+            open.complain(&error);
+        }
+    }
+
+    /// Ends a repetition of a soak: writes the checkpoint of its case, and its entry, which has no stream.
+    /// `spent` is the time of all its repetitions.
+    pub fn end_soak(
+        &mut self,
+        case: usize,
+        result: CaseResult,
+        spent: Duration,
+        recorded: &Recorded<'_>,
+    ) {
+        let Some(open) = &mut self.0 else { return };
+        let checkpoint = open.checkpoint(result, spent, true);
+        match checkpoint::write(&open.path, case, &checkpoint) {
+            Ok(()) => self.end(recorded),
+            Err(error) => self.entry(|_| Err(error)),
+        }
+    }
+
     /// Ends the repetition and writes its entry.
     pub fn end(&mut self, recorded: &Recorded<'_>) {
         self.entry(|open| {
@@ -234,6 +261,7 @@ impl Journal {
         if let Some(open) = self.0.take() {
             // A file that cannot be removed contains the note of the stored runs.
             let _ = fs::remove_file(&open.path);
+            checkpoint::remove(&open.path);
         }
     }
 
@@ -263,6 +291,7 @@ impl Drop for Journal {
     fn drop(&mut self) {
         if let Some(open) = self.0.take().filter(|open| open.entries == 0) {
             let _ = fs::remove_file(&open.path);
+            checkpoint::remove(&open.path);
         }
     }
 }
@@ -309,6 +338,15 @@ impl Open {
     fn lose(&mut self, error: &Error) {
         self.restart();
         self.is_lost = true;
+        self.complain(error);
+    }
+
+    fn checkpoint(&self, result: CaseResult, spent: Duration, is_whole: bool) -> Checkpoint {
+        Checkpoint { result, spent, elapsed: self.start.elapsed(), is_whole }
+    }
+
+    /// Tells once that the journal cannot be written.
+    fn complain(&mut self, error: &Error) {
         if !std::mem::replace(&mut self.has_complained, true) {
             console::remark(&format!(
                 "the journal {} cannot be written ({error:#}): the run goes on, and what the journal lacks is lost if the lab is killed",

@@ -7,7 +7,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Result, bail};
 use chronoscope_suite::{
@@ -414,6 +414,21 @@ impl Observation {
             self.series[index].end_repetition(tick);
         }
         self.repetitions += 1;
+    }
+
+    /// The result of a soak after this time, while it goes on: inconclusive, since its evidence comes at its
+    /// end.
+    pub fn under_way(&self, case: &Case, time: Duration) -> CaseResult {
+        let mut copy = self.clone();
+        copy.end_repetition();
+        let seconds = time.as_secs();
+        copy.fail(format!(
+            "its lab was killed after {} min {} s of the soak: the samples up to then are kept, and the evidence \
+             comes at the end",
+            seconds / 60,
+            seconds % 60
+        ));
+        copy.finish(case).judged()
     }
 
     /// The result of the case from all complete repetitions.

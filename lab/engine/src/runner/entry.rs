@@ -1,8 +1,12 @@
 //! The entry of a repetition under way, in a journal that other repetitions may share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use crate::{journal::HELD, journal::Journal, journal::MadeForm, journal::Recorded};
+use chronoscope_run::CaseResult;
 
 /// The entry under way of the case at `place` in the journal's header.
 ///
@@ -72,6 +76,24 @@ impl<'a, 'j> Entry<'a, 'j> {
             journal.discard();
         }
         (self.begun, self.stream) = (None, Vec::new());
+    }
+
+    /// Writes the checkpoint of a soak that goes on; `spent` is the time of all its repetitions.
+    pub(super) fn checkpoint(&mut self, result: CaseResult, spent: Duration) {
+        let place = self.place;
+        self.take().checkpoint(place, result, spent);
+    }
+
+    /// Ends a repetition of a soak with the case's result.
+    pub(super) fn end_soak(
+        &mut self,
+        result: CaseResult,
+        spent: Duration,
+        recorded: &Recorded<'_>,
+    ) {
+        let place = self.place;
+        self.take().end_soak(place, result, spent, recorded);
+        self.taken = None;
     }
 
     /// Ends the repetition and writes its entry.

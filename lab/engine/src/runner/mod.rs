@@ -295,9 +295,19 @@ impl UnderWay<'_> {
         entry.begin(Some(MadeForm { identity: identity.clone(), remark: remark.clone() }));
         intake.observation().made(identity, &remark);
         let case = tally.case;
-        let look = &mut |seen: &_| look(case, seen);
-        let each = &mut |bytes: &[u8]| entry.stream(bytes);
-        let seen = play(machine.as_ref(), case, &mut intake, stop, each, look);
+        let is_soak = case.soak().is_some();
+        let seen = if is_soak {
+            let mut checkpoints = Checkpoints::new(start, tally.spent);
+            let look = &mut |seen: &_| {
+                checkpoints.look(case, seen, entry);
+                look(case, seen);
+            };
+            play(machine.as_ref(), case, &mut intake, stop, &mut |_| (), look)
+        } else {
+            let look = &mut |seen: &_| look(case, seen);
+            let each = &mut |bytes: &[u8]| entry.stream(bytes);
+            play(machine.as_ref(), case, &mut intake, stop, each, look)
+        };
         if seen.is_err() && stop.load(Ordering::Relaxed) {
             entry.discard();
             return intake.discard();
@@ -326,7 +336,44 @@ impl UnderWay<'_> {
                 Recorded { spent, failed: Some(format!("{error:#}")), ..Recorded::default() }
             }
         };
-        entry.end(&recorded);
-        intake.end(seen.as_ref().map_err(|error| anyhow!("{error:#}")));
+        let ended = seen.as_ref().map_err(|error| anyhow!("{error:#}"));
+        if is_soak {
+            intake.end(ended);
+            entry.end_soak(tally.so_far(), tally.spent, &recorded);
+        } else {
+            entry.end(&recorded);
+            intake.end(ended);
+        }
+    }
+}
+
+/// Keeps the result so far of a soak.
+struct Checkpoints {
+    start: Instant,
+    /// The time of the repetitions before.
+    spent: Duration,
+    /// When the next checkpoint is due.
+    due: Duration,
+}
+
+impl Checkpoints {
+    /// How much of a soak a killed lab loses at most, and at least: a checkpoint takes a fiftieth of the
+    /// time at most, up to the longest of these.
+    const EVERY: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
+
+    /// The checkpoints of a repetition that began at `start`, after others that took `spent`.
+    fn new(start: Instant, spent: Duration) -> Self {
+        Self { start, spent, due: Self::EVERY[0] }
+    }
+
+    fn look(&mut self, case: &Case, seen: &Observation, entry: &mut Entry<'_, '_>) {
+        let time = self.start.elapsed();
+        if time < self.due {
+            return;
+        }
+        entry.checkpoint(seen.under_way(case, time), self.spent.saturating_add(time));
+        let [least, most] = Self::EVERY;
+        let taken = self.start.elapsed().saturating_sub(time);
+        self.due = self.start.elapsed() + taken.saturating_mul(50).clamp(least, most);
     }
 }

@@ -18,9 +18,18 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let mut complete = 0;
     let mut refused = true;
     let mut spent = Duration::ZERO;
+    let mut elapsed = journal.elapsed;
     let mut results = Vec::new();
     // One case at a time, so that memory holds the samples of one.
     for (place, case) in header.cases()?.iter().enumerate() {
+        if let Some(soak) = journal.checkpoint(place)? {
+            complete += usize::from(soak.is_whole && soak.result.repetitions >= case.repeat);
+            spent = spent.saturating_add(soak.spent);
+            elapsed = elapsed.max(soak.elapsed);
+            refused = false;
+            results.push(Some(soak.result));
+            continue;
+        }
         let tally = Tally::replayed(case, place, journal)?;
         complete += usize::from(!tally.needs_more());
         spent = spent.saturating_add(tally.spent);
@@ -39,6 +48,6 @@ pub fn recovered(journal: &Unfinished) -> Result<Vec<Run>> {
     let peers = peers.into_iter().map(PairTally::finish).collect();
     // A run that could not be stored has come to its end, which its lab has noted.
     let ended = journal.stored.as_ref().map(|stored| stored.seconds);
-    let seconds = ended.unwrap_or(journal.elapsed.as_secs_f64());
+    let seconds = ended.unwrap_or(elapsed.as_secs_f64());
     Ok(runs(header, seconds, Outcome { results, peers, complete, spent, interrupted, refused }))
 }
