@@ -17,7 +17,7 @@ The output is cyclictest's, after the run, which is kept with its page. Exit
 status: 0; 1 if nothing was measured, 130 if interrupted.";
 
 #[derive(Args)]
-#[command(disable_help_flag = true, allow_negative_numbers = true)]
+#[command(disable_help_flag = true, allow_negative_numbers = true, args_override_self = true)]
 pub struct Cyclictest {
     /// Thread N on processor N, or all threads on the processors of a list, as 2 or 1-3.
     #[arg(short = 'a', long, value_name = "CPUSET", num_args = 0..=1)]

@@ -118,6 +118,12 @@ fn what_is_not_offered_has_its_reason() {
     }
 }
 
+/// As with the tool, the last of an option that is given twice holds.
+#[test]
+fn an_option_may_be_given_twice() {
+    ours("--nsecs -N -l 9 -l 5 -q").exits(0).shows("C:      5");
+}
+
 /// `run` names the command, and asks for no help by `-h400`.
 #[test]
 fn run_refuses_the_flags_that_it_does_not_have() {
