@@ -272,9 +272,12 @@ pub struct Run {
     /// Deadline in µs, or with a unit as 2ms: samples above it are misses.
     #[arg(short = 'b', value_name = "US", value_parser = deadline, help_heading = HOW)]
     pub deadline: Option<u64>,
-    /// The kernel of linux@vm: a bzImage or a vmlinux of your own.
+    /// The kernel of linux@vm: a bzImage or a vmlinux of your own, or a Debian package.
     #[arg(long, value_name = "FILE", help_heading = OWN)]
     pub kernel_image: Option<PathBuf>,
+    /// The Debian packages of one kernel, where it is split over several: the kernel of linux@vm.
+    #[arg(long, value_name = "FILE,…", value_delimiter = ',', conflicts_with = "kernel_image", help_heading = OWN)]
+    pub kernel_deb: Vec<PathBuf>,
     /// Load all modules of this folder into the guest, packed ones too, each after those it needs.
     #[arg(long, value_name = "DIR", help_heading = OWN)]
     pub kernel_modules: Option<PathBuf>,

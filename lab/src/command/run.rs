@@ -320,10 +320,16 @@ fn machines(arguments: &cli::Run) -> Machines {
 
 fn kernel_settings(arguments: &cli::Run) -> kernel::Settings {
     kernel::Settings {
-        image: arguments.kernel_image.clone(),
+        image: named_kernel(arguments).cloned(),
+        packages: arguments.kernel_deb.iter().skip(1).cloned().collect(),
         modules: arguments.kernel_modules.clone(),
         append: arguments.append.clone().unwrap_or_default(),
     }
+}
+
+/// The kernel of the user's that an option names.
+fn named_kernel(arguments: &cli::Run) -> Option<&PathBuf> {
+    arguments.kernel_image.as_ref().or_else(|| arguments.kernel_deb.first())
 }
 
 /// Checks the command line's settings for kernels of the user's.
@@ -335,7 +341,8 @@ fn check_own_kernel<'a>(
     arguments: &cli::Run,
     cases: impl Iterator<Item = &'a Case>,
 ) -> Result<()> {
-    let cli::Run { kernel_image, kernel_modules, append, .. } = arguments;
+    let cli::Run { kernel_modules, append, .. } = arguments;
+    let kernel_image = named_kernel(arguments);
     if kernel_image.is_none() && kernel_modules.is_none() && append.is_none() {
         return Ok(());
     }

@@ -118,7 +118,7 @@ fn what_is_not_offered_has_its_reason() {
     }
 }
 
-/// As with the tool, the last of an option that is given twice holds.
+/// The last of an option that is given twice holds, as with the tool.
 #[test]
 fn an_option_may_be_given_twice() {
     ours("--nsecs -N -l 9 -l 5 -q").exits(0).shows("C:      5");

@@ -23,7 +23,7 @@ use super::{
     initramfs::Module,
     modules::{self, read},
 };
-use crate::setup;
+use crate::{scratch, setup};
 use chronoscope_base::{cache::Cache, cache::KERNELS, console, digest::sha256};
 use chronoscope_child as child;
 use chronoscope_units::file;
@@ -212,8 +212,10 @@ pub static FLAVOURS: [Flavour; 14] = [
 /// The settings of a command for kernels of the user's.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The kernel of [`OWN_TARGETS`] where the target names no image.
+    /// The kernel of [`OWN_TARGETS`] where the target names no image: an image, or a Debian package.
     pub image: Option<PathBuf>,
+    /// Further Debian packages of that kernel.
+    pub packages: Vec<PathBuf>,
     /// A folder of modules, which every kernel of the user's loads.
     pub modules: Option<PathBuf>,
     /// Boot arguments that every kernel of the user's gets after the lab's.
@@ -227,8 +229,10 @@ pub const OWN_TARGETS: [&str; 2] = ["linux@vm", "linux@vm-arm64"];
 /// kernel; two images at different paths are two kernels.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnKernel {
-    /// The image's file, in a form that the guest's architecture unpacks.
+    /// The image's file, in a form that the guest's architecture unpacks, or a Debian package.
     pub image: PathBuf,
+    /// Further Debian packages of the kernel, if the image is one.
+    pub packages: Vec<PathBuf>,
     /// The folder with its modules.
     pub modules: Option<PathBuf>,
     /// Boot arguments after the lab's.
@@ -241,16 +245,18 @@ impl Settings {
     /// # Errors
     /// If the image or a module cannot be read, or is larger than 512 MiB.
     pub fn check(&self) -> Result<()> {
-        if let Some(image) = &self.image {
-            read(image)?;
+        for file in self.image.iter().chain(&self.packages) {
+            read(file)?;
         }
         self.modules.as_deref().map_or(Ok(()), |folder| modules::in_folder(folder).map(drop))
     }
 
     /// The kernel of this image with the modules and the boot arguments of the settings.
     pub(super) fn with_image(&self, image: &Path) -> OwnKernel {
-        let Self { modules, append, .. } = self.clone();
-        OwnKernel { image: image.to_owned(), modules, append }
+        let Self { modules, append, packages, .. } = self.clone();
+        // The packages are of the settings' kernel alone.
+        let packages = if self.image.as_deref() == Some(image) { packages } else { Vec::new() };
+        OwnKernel { image: image.to_owned(), packages, modules, append }
     }
 }
 
@@ -260,7 +266,13 @@ pub(super) fn is_image(path: &Path, architecture: &Architecture) -> bool {
     const PAGE: u64 = 4096;
     let mut head = Vec::new();
     let mut read_head = || file::open(path)?.take(PAGE).read_to_end(&mut head);
-    read_head().is_ok() && ((architecture.is_image)(&head) || is_vmlinux(&head))
+    let is_kernel = |head: &[u8]| (architecture.is_image)(head) || is_vmlinux(head);
+    read_head().is_ok() && (is_kernel(&head) || is_package(&head))
+}
+
+/// Returns whether a file begins as a Debian package.
+fn is_package(head: &[u8]) -> bool {
+    head.starts_with(b"!<arch>\ndebian-binary")
 }
 
 /// Returns whether a file is an ELF file whose code is loaded to the upper half of the address
@@ -324,7 +336,7 @@ impl Flavour {
         stop: &AtomicBool,
     ) -> Result<Kernel> {
         if let Some(own) = own {
-            return own.kernel();
+            return own.kernel(stop);
         }
         let Some(build) = self.build else { return Err(missing(self.architecture)) };
         // Another pinned version is another entry.
@@ -361,17 +373,73 @@ fn missing(architecture: &Architecture) -> anyhow::Error {
 }
 
 impl OwnKernel {
-    /// Reads the image and the modules.
+    /// Reads the image and the modules; of Debian packages the image and the binder module.
     ///
     /// # Errors
-    /// If a file cannot be read, or is larger than 512 MiB.
-    pub(super) fn kernel(&self) -> Result<Kernel> {
+    /// If a file cannot be read, or is larger than 512 MiB, or the packages hold no kernel.
+    pub(super) fn kernel(&self, stop: &AtomicBool) -> Result<Kernel> {
+        let image = read(&self.image)?;
+        let mut kernel = if is_package(&image) {
+            self.in_packages(stop)?
+        } else if let Some(package) = self.packages.first() {
+            bail!("{} is no Debian package, as {} is", self.image.display(), package.display());
+        } else {
+            let origin = self.image.display().to_string();
+            Kernel {
+                image,
+                origin,
+                remark: String::new(),
+                modules: Vec::new(),
+                append: String::new(),
+            }
+        };
+        kernel.modules.extend(self.modules.as_deref().map_or(Ok(Vec::new()), modules::in_folder)?);
+        kernel.append.clone_from(&self.append);
+        Ok(kernel)
+    }
+
+    /// The kernel that is in the packages together.
+    fn in_packages(&self, stop: &AtomicBool) -> Result<Kernel> {
+        let folder = scratch::folder()?;
+        let mut origins = Vec::new();
+        for deb in [&self.image].into_iter().chain(&self.packages) {
+            let deb =
+                fs::canonicalize(deb).with_context(|| format!("cannot read {}", deb.display()))?;
+            let field =
+                |name| run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg(name), stop);
+            let (package, version) = (field("Package")?, field("Version")?);
+            origins.push(kernel_origin(package.trim(), version.trim(), &sha256(&read(&deb)?)));
+            // One of several packages lacks the image or the module, which tar calls a failure.
+            for wanted in WANTED {
+                let _ = unpack(&deb, &folder.path(""), &[wanted], stop);
+            }
+        }
+        let files = files(&folder.path(""))?;
+        let find = |start: &str| {
+            let is_it = |path: &&PathBuf| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+            };
+            files.iter().find(is_it)
+        };
+        let image = find("vmlinuz").with_context(|| {
+            format!(
+                "{} holds no kernel: name the package that has boot/vmlinuz-* too",
+                origins.join(" and ")
+            )
+        })?;
+        let binder = find(BINDER).map(|path| {
+            let packed = fs::read(path)?;
+            let is_packed = path.extension().is_some_and(|end| end == "xz");
+            let contents =
+                if is_packed { bzimage::unpacked_module(&packed, stop)? } else { packed };
+            anyhow::Ok(Module { name: BINDER.to_owned(), contents })
+        });
         Ok(Kernel {
-            image: read(&self.image)?,
-            origin: self.image.display().to_string(),
+            image: fs::read(image)?,
+            origin: origins.join(" and "),
             remark: String::new(),
-            modules: self.modules.as_deref().map_or(Ok(Vec::new()), modules::in_folder)?,
-            append: self.append.clone(),
+            modules: binder.transpose()?.into_iter().collect(),
+            append: String::new(),
         })
     }
 }
@@ -425,7 +493,7 @@ impl Build {
                  {its_hash}: it is not used"
             );
         }
-        unpack(&deb, folder, stop)?;
+        unpack(&deb, folder, &WANTED[..2], stop)?;
         let packed = folder.join(format!("{BINDER}.xz"));
         if packed.is_file() {
             fs::write(folder.join(BINDER), bzimage::unpacked_module(&fs::read(&packed)?, stop)?)?;
@@ -510,11 +578,19 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
 }
 
-/// Extracts the image and the binder module of a Debian package into `folder`, without their
-/// folders: dpkg-deb writes the package's archive and tar reads it.
-fn unpack(deb: &Path, folder: &Path, stop: &AtomicBool) -> Result<()> {
+/// The places of the image and the binder module in a Debian package; the last two are for packages
+/// that have all under /usr.
+const WANTED: [&str; 4] = [
+    "./boot/vmlinuz-*",
+    "./lib/modules/*/kernel/drivers/android/binder_linux.ko*",
+    "./usr/lib/modules/*/vmlinuz*",
+    "./usr/lib/modules/*/kernel/drivers/android/binder_linux.ko*",
+];
+
+/// Extracts the wanted files of a Debian package into `folder`, without their folders: dpkg-deb writes the
+/// package's archive and tar reads it.
+fn unpack(deb: &Path, folder: &Path, wanted: &[&str], stop: &AtomicBool) -> Result<()> {
     let (archive, mut packed) = pipe()?;
-    let wanted = ["./boot/vmlinuz-*", "./lib/modules/*/kernel/drivers/android/binder_linux.ko*"];
     let mut tar = Command::new("tar");
     tar.args(["--extract", "--wildcards", "--transform=s,.*/,,"])
         .args(wanted)
@@ -674,6 +750,55 @@ mod tests {
         archive.add(NEWER, "3");
         archive.lead(NEWER);
         assert_eq!(archive.fetch(&hash).unwrap(), format!("{PINNED} 1, sha256 {hash}"));
+    }
+
+    /// The kernel of one package, or of two.
+    fn own(files: &[PathBuf]) -> Result<Kernel> {
+        let settings = Settings {
+            image: Some(files[0].clone()),
+            packages: files[1..].to_vec(),
+            ..Settings::default()
+        };
+        settings.with_image(&files[0]).kernel(&GO_ON)
+    }
+
+    #[test]
+    fn packages_of_the_user_s_hold_a_kernel_together() {
+        let archive = Archive::new("own");
+        let hash = archive.add("linux-image-9", "1");
+        let whole = archive.0.join("linux-image-9_1.deb");
+        assert!(is_image(&whole, &AMD64) && is_image(&whole, &ARM64));
+        let kernel = own(std::slice::from_ref(&whole)).unwrap();
+        assert_eq!((&*kernel.image, kernel.modules.len()), (&b"linux-image-9"[..], 1));
+        assert_eq!(kernel.origin, format!("linux-image-9 1, sha256 {hash}"));
+        // Newer ones have the modules apart, under /usr.
+        let part = |package: &str, file: &str| {
+            let tree = archive.0.join(package);
+            let path = tree.join(file);
+            fs::create_dir_all(tree.join("DEBIAN")).unwrap();
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, package).unwrap();
+            let head = format!(
+                "Package: {package}\nVersion: 1\nArchitecture: amd64\nMaintainer: nobody\nDescription: a part\n"
+            );
+            fs::write(tree.join("DEBIAN/control"), head).unwrap();
+            let deb = archive.0.join(format!("{package}.deb"));
+            run(Command::new("dpkg-deb").arg("--build").args([&tree, &deb]), &GO_ON).unwrap();
+            deb
+        };
+        let modules = part("modules", "usr/lib/modules/9/kernel/drivers/android/binder_linux.ko");
+        let image = part("image", "usr/lib/modules/9/vmlinuz");
+        let error = own(std::slice::from_ref(&modules)).err().unwrap().to_string();
+        assert!(error.contains("holds no kernel: name the package"), "{error}");
+        let kernel = own(&[modules, image.clone()]).unwrap();
+        assert_eq!(
+            (&*kernel.image, &*kernel.modules[0].contents),
+            (&b"image"[..], &b"modules"[..])
+        );
+        let plain = archive.0.join("plain");
+        fs::write(&plain, "no package").unwrap();
+        let error = own(&[plain, image]).err().unwrap().to_string();
+        assert!(error.contains("is no Debian package"), "{error}");
     }
 
     #[test]

@@ -389,7 +389,7 @@ mod tests {
         let guests = Guests::default();
         let [a, b] = ["a", "b"].map(|file| {
             let own = guests.own_kernel(&folder.target("linux", file, "vm")).unwrap();
-            own.unwrap().kernel().unwrap()
+            own.unwrap().kernel(&AtomicBool::new(false)).unwrap()
         });
         assert_eq!((a.image.last(), b.image.last()), (Some(&1), Some(&2)));
         assert!(a.origin.ends_with("/a") && b.origin.ends_with("/b"));

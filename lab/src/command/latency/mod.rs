@@ -75,6 +75,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let target = target(transport, arguments)?;
     let kernel = KernelSettings {
         image: arguments.kernel_image.clone(),
+        packages: Vec::new(),
         modules: arguments.kernel_modules.clone(),
         append: arguments.append.clone().unwrap_or_default(),
     };
