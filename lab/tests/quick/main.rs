@@ -9,5 +9,6 @@ mod documentation;
 mod floors;
 mod mistakes;
 mod next_steps;
+mod run_files;
 mod typing;
 mod words;
