@@ -77,10 +77,10 @@ impl<'image> Symbols<'image> {
         chosen.map(Frame::name).or_else(label).unwrap_or_else(|| format!("{address:#x}"))
     }
 
-    /// Returns the address of the function whose demangled name ends like this; `None` unless there is
-    /// exactly one.
-    pub fn address(&self, end: &str) -> Option<u64> {
-        let is_it = |name: &str| demangle_auto(name.into(), None).ends_with(end);
+    /// Returns the address of the function whose demangled name is the one; `None` unless there is exactly
+    /// one.
+    pub fn address(&self, is_it: impl Fn(&str) -> bool) -> Option<u64> {
+        let is_it = |name: &str| is_it(&demangle_auto(name.into(), None));
         let mut all = self.labels.iter().filter(|(_, name)| is_it(name)).map(|(at, _)| *at);
         all.next().filter(|_| all.next().is_none())
     }

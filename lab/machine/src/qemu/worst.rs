@@ -37,8 +37,11 @@ use crate::{
 /// The arrivals in a round of `masked`, whose handler leaves the kernel as it is.
 const TOGETHER: u32 = 32;
 
-/// The function that sets the interrupt of a round of `masked`.
-const SETS_THE_INTERRUPT: &str = "masked::Masked<K>::set";
+/// Returns whether a function sets the interrupt of a round of `masked`, by its name in either mangling.
+fn sets_the_interrupt(name: &str) -> bool {
+    let is_of_type = name.starts_with("<chronoscope_suite::experiments::masked::Masked<");
+    name.ends_with("masked::Masked<K>::set") || is_of_type && name.ends_with(">>::set")
+}
 
 /// Tries every arrival, and passes the waits to `sink`.
 ///
@@ -185,7 +188,7 @@ impl<'a, 'm> Bench<'a, 'm> {
             return Ok(Found::Refused(why));
         }
         let mark = Symbols::read(&fs::read(&self.file)?)?
-            .address(SETS_THE_INTERRUPT)
+            .address(sets_the_interrupt)
             .context("the image has no function that sets the interrupt of a round")?;
         Ok(Found::Round(Tried { mark, sweep: self.sweep(mark, 0)? }))
     }
@@ -266,4 +269,20 @@ fn rounds(asked: &Asked, mark: u64) -> Rounds<'_> {
     }
     let skipped = experiments::masked::ALONE as u32 + SKIPPED;
     Rounds { skipped, together: Some(TOGETHER), ..Rounds::new(mark, Some("urgent")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_found_in_either_mangling() {
+        let found = [
+            "chronoscope_suite::experiments::masked::Masked<K>::set",
+            "<chronoscope_suite::experiments::masked::Masked<tandem::kernel::Tandem>>::set",
+        ];
+        assert!(found.into_iter().all(sets_the_interrupt));
+        let other = ["masked::Masked<K>::reset", "<alloc::vec::Vec<u8>>::set", "set"];
+        assert!(!other.into_iter().any(sets_the_interrupt));
+    }
 }
