@@ -172,6 +172,13 @@ impl Case {
     pub fn label(&self) -> Label {
         let asked = self.parameters.iter().filter(|(name, _)| self.asked.contains(name));
         let asked = asked.map(|(name, value)| (name.as_str(), value.as_str()));
+        // A default that the case leaves out was asked for all the same.
+        let left_out = self.spec.parameters.iter().filter(|known| {
+            matches!(known.values, Values::Extra(_))
+                && self.asked.iter().any(|name| name == known.name)
+                && self.parameter(known.name).is_none()
+        });
+        let asked = asked.chain(left_out.map(|known| (known.name, known.default)));
         let states = self.vary.parameter();
         let states = states.iter().map(|(name, states)| (&**name, &**states));
         Label::new(asked.chain(states))
@@ -477,6 +484,29 @@ mod tests {
             expand(experiment("switch").unwrap(), &target, &asked, &Plan::default()).unwrap();
         assert_eq!(cases.len(), 4);
         assert_eq!(cases[0].label(), "pair=thread-thread tasks=2");
+    }
+
+    #[test]
+    fn a_default_that_was_asked_for_is_in_the_label() {
+        let target: Target = "linux@host".parse().unwrap();
+        let asked = settings(&[("way", "plain,task")]);
+        let cases =
+            expand(experiment("spawn").unwrap(), &target, &asked, &Plan::default()).unwrap();
+        assert_eq!([cases[0].label(), cases[1].label()], ["way=plain", "way=task"]);
+        // Its key is that of the case before there was a choice.
+        assert_eq!((cases[0].parameter("way"), cases[1].parameter("way")), (Some("plain"), None));
+    }
+
+    #[test]
+    fn processors_make_a_matrix() {
+        let asked = settings(&[("cpu", "matrix")]);
+        let target: Target = "linux-full@vm".parse().unwrap();
+        let spec = experiment("switch").unwrap();
+        let cases = expand(spec, &target, &asked, &Plan::default()).unwrap();
+        let cpus: Vec<_> = cases.iter().filter_map(|case| case.parameter("cpu")).collect();
+        assert_eq!(cpus, ["0", "0+1", "1"]);
+        let three = settings(&[("cpu", "matrix"), ("tasks", "3")]);
+        assert!(expand(spec, &target, &three, &Plan::default()).is_err());
     }
 
     #[test]
