@@ -93,6 +93,15 @@ pub const KIND: Parameter = Parameter {
     help: "the kind of task",
 };
 
+/// The kind of an experiment whose tasks are threads.
+pub const THREAD: Parameter = Parameter {
+    name: "kind",
+    unit: "",
+    default: "thread",
+    values: Values::Word(&["thread"]),
+    help: "the kind of task",
+};
+
 /// The reading of an experiment's result, for people. The lab alone uses it: no image has it,
 /// because nothing that runs on a target names it.
 pub struct Reading {

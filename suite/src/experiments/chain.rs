@@ -15,7 +15,7 @@
 //!   each task passed its locks.
 //! - **Source**: rt-tests pip_stress and pi_stress, which check and do not time it.
 
-use crate::spec::{Figure, MEDIAN, Parameter, Reading, Spec, Values};
+use crate::spec::{Figure, MEDIAN, Parameter, Reading, Spec, THREAD, Values};
 
 /// The description of `chain`.
 pub static SPEC: Spec = Spec {
@@ -30,13 +30,7 @@ pub static SPEC: Spec = Spec {
     pin: "",
     source: "rt-tests pip_stress",
     parameters: &[
-        Parameter {
-            name: "kind",
-            unit: "",
-            default: "thread",
-            values: Values::Word(&["thread"]),
-            help: "the kind of task",
-        },
+        THREAD,
         Parameter {
             name: "depth",
             unit: "",

@@ -17,7 +17,7 @@
 //! How it differs from the source: lmbench reads the pages of a file in turn and gives a mean; here each
 //! page has a sample. The case's memory is locked as in all cases (`mlock`), but for these pages.
 
-use crate::spec::{MEDIAN, Parameter, Reading, Spec, Values};
+use crate::spec::{MEDIAN, Parameter, Reading, Spec, THREAD, Values};
 
 /// The description of `fault`.
 pub static SPEC: Spec = Spec {
@@ -31,13 +31,7 @@ pub static SPEC: Spec = Spec {
     pin: "",
     source: "lmbench lat_pagefault",
     parameters: &[
-        Parameter {
-            name: "kind",
-            unit: "",
-            default: "thread",
-            values: Values::Word(&["thread"]),
-            help: "the kind of task",
-        },
+        THREAD,
         Parameter {
             name: "page",
             unit: "",

@@ -24,7 +24,7 @@
 //! switches interrupts off, and so sees only the gaps that no interrupt of the kernel's explains;
 //! here the lab takes those apart afterwards, by the trace (`trace=yes`).
 
-use crate::spec::{Parameter, Reading, Spec, Values, WORST};
+use crate::spec::{Parameter, Reading, Spec, THREAD, Values, WORST};
 
 /// The description of `noise`.
 pub static SPEC: Spec = Spec {
@@ -40,13 +40,7 @@ pub static SPEC: Spec = Spec {
     pin: "",
     source: "oslat; rtla hwnoise",
     parameters: &[
-        Parameter {
-            name: "kind",
-            unit: "",
-            default: "thread",
-            values: Values::Word(&["thread"]),
-            help: "the kind of task",
-        },
+        THREAD,
         Parameter {
             name: "loops",
             unit: "",
