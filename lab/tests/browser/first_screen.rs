@@ -86,7 +86,7 @@ fn every_study_answers_on_its_first_screen() {
     fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
     let mut browser = Page::open(&folder, "answers");
     let runs = runs_in(&fixtures());
-    assert_eq!(runs.len(), 16);
+    assert_eq!(runs.len(), 17);
     // The exhaustive worst has a picture of its own.
     for run in runs.iter().chain([&fixtures().join("readme/worst.json")]) {
         let name = run.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();

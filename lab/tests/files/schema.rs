@@ -98,7 +98,7 @@ fn a_store_and_a_journal_are_read() {
 #[test]
 fn every_recorded_run_conforms_to_the_schema() {
     let runs = runs_in(&fixtures());
-    assert_eq!(runs.len(), 16);
+    assert_eq!(runs.len(), 17);
     for file in &runs {
         let file = file.to_str().unwrap();
         let run = chronoscope(&["report", file, "--format", "json"]).exits(0).json();

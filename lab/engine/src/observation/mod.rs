@@ -26,7 +26,7 @@ use chronoscope_run::{
     names::MODEL, names::RUNS,
 };
 use chronoscope_statistics::slope;
-use chronoscope_units::{OneLine, Text, printable};
+use chronoscope_units::{OneLine, Text, printable, show};
 
 /// The limit for names of one sort, and for values of a figure in one repetition. No experiment
 /// reaches it; a stream that exceeds it is an error.
@@ -422,9 +422,12 @@ impl Observation {
         let mut copy = self.clone();
         copy.end_repetition();
         let seconds = time.as_secs();
+        let longest = self.worst().map(|(longest, unit)| show(longest, unit.name()));
+        let longest =
+            longest.map_or_else(String::new, |longest| format!(" (the longest {longest})"));
         copy.fail(format!(
-            "its lab was killed after {} min {} s of the soak: the samples up to then are kept, and the evidence \
-             comes at the end",
+            "its lab was killed after {} min {} s of the soak: the samples up to then{longest} are kept, and the \
+             evidence comes at the end",
             seconds / 60,
             seconds % 60
         ));
