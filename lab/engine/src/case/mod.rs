@@ -493,7 +493,7 @@ mod tests {
         let cases =
             expand(experiment("spawn").unwrap(), &target, &asked, &Plan::default()).unwrap();
         assert_eq!([cases[0].label(), cases[1].label()], ["way=plain", "way=task"]);
-        // Its key is that of the case before there was a choice.
+        // The key is as before there was a choice.
         assert_eq!((cases[0].parameter("way"), cases[1].parameter("way")), (Some("plain"), None));
     }
 
