@@ -15,9 +15,9 @@ const PAIRS: [(&str, &str, &str); 7] = [
     ("seqpacket", "transaction", r#"transport = "seqpacket", class = "urgent", loops = 2000"#),
 ];
 
-/// The mean of each differs from the program's by less than 5 %. A fork differs by less than 15 %: the
-/// program has as many areas, pages and forks as the lab's, whose pages lie in more places, for two page faults
-/// more a task (6 to 9 % in three builds). A small C program has less of all, and its forks take an eighth less.
+/// The mean of each differs from the program's by less than 5 %. A fork differs by less than 10 % (6 % when this
+/// was written) from a program of as many areas, pages, forks and places of text. A small C program has less of
+/// all, and its forks take an eighth less.
 #[test]
 fn a_c_program_measures_the_same() {
     let folder = Folder::new("independent");
@@ -59,7 +59,7 @@ fn a_c_program_measures_the_same() {
         })
         .collect();
     let agrees = |(word, ours, theirs): &(&str, f64, f64)| {
-        (ours / theirs - 1.0).abs() < if *word == "fork" { 0.15 } else { 0.05 }
+        (ours / theirs - 1.0).abs() < if *word == "fork" { 0.1 } else { 0.05 }
     };
     assert!(all.len() == PAIRS.len() && all.iter().all(agrees), "{all:#?}");
 }
