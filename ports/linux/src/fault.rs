@@ -162,8 +162,8 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     })?;
     trial.wait(stage.done, 1).await;
     let faults = |pass: &Pass| pass.faults.load(Relaxed) as f64;
-    // A page of the marks may be touched for the first time as well.
-    let (all, marks) = (count as f64, 2.0 + count as f64 / 128.0);
+    // Pages of the marks, the stack and the program may be touched for the first time as well.
+    let (all, marks) = (count as f64, 8.0 + count as f64 / 128.0);
     trial.evidence("minor faults", faults(&stage.first), all, all + marks);
     trial.evidence("minor faults of the control", faults(&stage.again), 0.0, marks);
     trial.durations(Series::measured("fault"), &stage.first.starts, &stage.first.ends);
