@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use chronoscope_suite::{Parameter, Values};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -325,24 +325,25 @@ fn is_policy(text: &str) -> bool {
 /// each pair of two. `None` for any other value.
 ///
 /// # Errors
-/// The list names no processors, or one that is not in `usable`.
-pub fn matrix(text: &str, usable: &[usize]) -> Option<Result<Vec<String>>> {
-    let cpus = match text.strip_prefix(MATRIX)?.strip_prefix(':') {
-        None if text == MATRIX => usable.to_vec(),
-        None => return None,
-        Some(list) => match processors(list) {
-            Some(cpus) => cpus,
-            None => return Some(Err(anyhow!("`cpu={text}`: the list is {CPU}"))),
-        },
+/// The list names no processors, or one that is not `usable`.
+pub fn matrix(text: &str, usable: fn() -> Vec<usize>) -> Result<Option<Vec<String>>> {
+    let Some(list) = text.strip_prefix(MATRIX) else { return Ok(None) };
+    let usable = usable();
+    let cpus = match list.strip_prefix(':') {
+        None if !list.is_empty() => return Ok(None),
+        None => usable.clone(),
+        Some(list) => {
+            processors(list).with_context(|| format!("`cpu={text}`: the list is {CPU}"))?
+        }
     };
     if let Some(other) = cpus.iter().find(|cpu| !usable.contains(cpu)) {
-        return Some(Err(anyhow!("`cpu={text}`: the case may not run on processor {other}")));
+        bail!("`cpu={text}`: the case may not run on processor {other}");
     }
     let row = |(place, first): (usize, &usize)| {
         let pairs = cpus[place + 1..].iter().map(|second| format!("{first}+{second}"));
         [first.to_string()].into_iter().chain(pairs).collect::<Vec<_>>()
     };
-    Some(Ok(cpus.iter().enumerate().flat_map(row).collect()))
+    Ok(Some(cpus.iter().enumerate().flat_map(row).collect()))
 }
 
 /// The processors that a value of `cpu` names, in ascending order. `all` names every processor that

@@ -225,6 +225,14 @@ impl Folder {
         self.0.join(name).to_str().expect("the temporary folder's name is UTF-8").to_owned()
     }
 
+    /// Compiles a C program into the folder, linked statically, and returns its path.
+    pub fn compiled(&self, source: &str) -> String {
+        let program = self.path("program");
+        let flags = ["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", &program, source];
+        run(Command::new("gcc").args(flags).args(["-lpthread", "-lrt"])).exits(0);
+        program
+    }
+
     /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);

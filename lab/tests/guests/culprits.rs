@@ -4,8 +4,8 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::{
-    cached_kernel,
     common::{Folder, chronoscope, run},
+    fetched_image,
 };
 
 /// A kernel of the guests: its build in the cache, the target that fetches it, and its flavour.
@@ -49,12 +49,7 @@ struct Headers {
 impl Headers {
     fn fetch(kernel: &Kernel, test: &str) -> Self {
         let folder = Folder::new(&format!("culprits-{test}-{}", kernel.flavour));
-        let find = || cached_kernel(kernel.cached);
-        if find().is_none() {
-            let short = ["run", "-q", "--no-store", "switch", "--repeat", "1", "-l", "10"];
-            chronoscope(&[&short[..], &["--target", kernel.target]].concat()).exits(0);
-        }
-        let image = find().expect("the guest has fetched its kernel").join("vmlinuz");
+        let image = fetched_image(kernel.cached, kernel.target);
         let release = release(&image);
         let abi = release.strip_suffix("-amd64").unwrap().trim_end_matches("-rt");
         // The tools of newer kernels are of one version each.
@@ -194,11 +189,10 @@ fn all_culprits_of_6_12_are_named() {
 #[test]
 #[ignore = "boots a guest for each of nine: ./chronoscope test long"]
 fn all_culprits_are_named() {
-    let both = OF_BOTH;
     let headers = Headers::fetch(&STOCK, "all");
     let stock = [PREEMPTION_OFF, culprit("TASKLET", "the soft interrupt TASKLET", "")];
-    stock.iter().chain(&both).for_each(|culprit| headers.named(culprit));
+    stock.iter().chain(&OF_BOTH).for_each(|culprit| headers.named(culprit));
     // There a tasklet runs in a thread that does not delay the case.
     let headers = Headers::fetch(&RT, "all");
-    [WORK].iter().chain(&both).for_each(|culprit| headers.named(culprit));
+    [WORK].iter().chain(&OF_BOTH).for_each(|culprit| headers.named(culprit));
 }

@@ -1,8 +1,6 @@
 //! A C program in a guest, whose clock counts instructions, finds what the lab finds.
 
-use std::process::Command;
-
-use crate::common::{Folder, chronoscope, run};
+use crate::common::{Folder, chronoscope};
 
 /// The program's word, and the experiment with its settings.
 const PAIRS: [(&str, &str, &str); 7] = [
@@ -21,10 +19,8 @@ const PAIRS: [(&str, &str, &str); 7] = [
 #[test]
 fn a_c_program_measures_the_same() {
     let folder = Folder::new("independent");
-    let program = folder.path("independent");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/independent.c");
-    let compile = ["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", &program, source];
-    run(Command::new("gcc").args(compile).args(["-lpthread", "-lrt"])).exits(0);
+    let program =
+        folder.compiled(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/independent.c"));
     let peer = |(word, experiment, set): &(&str, &str, &str)| {
         format!(
             r#"

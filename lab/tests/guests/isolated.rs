@@ -1,26 +1,18 @@
 //! A machine of two processors, one of which is isolated: a guest, in which the lab itself runs.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
 
 use crate::{
-    cached_kernel,
-    common::{Folder, chronoscope, program_path, run},
+    common::{Folder, chronoscope, program_path},
+    fetched_image,
 };
 
 /// Runs `isolated.c` in a guest of two processors with PREEMPT_RT that is booted with these arguments; it asks
 /// the lab there.
 fn asked(word: &str, arguments: &str) {
-    let find = || cached_kernel("6.1-rt");
-    if find().is_none() {
-        let short = ["run", "-q", "--no-store", "switch", "--repeat", "1", "-l", "10"];
-        chronoscope(&[&short[..], &["--target", "linux-rt@vm"]].concat()).exits(0);
-    }
-    let kernel = find().expect("the guest has fetched its kernel").join("vmlinuz");
+    let kernel = fetched_image("6.1-rt", "linux-rt@vm");
     let folder = Folder::new(&format!("isolated-{word}"));
-    let program = folder.path("isolated");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/isolated.c");
-    let compile = ["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", &program, source];
-    run(Command::new("gcc").args(compile)).exits(0);
+    let program = folder.compiled(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/isolated.c"));
     let lab = program_path();
     let port = Path::new(&lab).with_file_name("chronoscope-linux");
     let (lab, port) = (lab.display(), port.display());

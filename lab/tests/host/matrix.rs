@@ -1,8 +1,6 @@
 //! `switch cpu=matrix`: each processor alone, and each pair of two.
 
-use std::process::Command;
-
-use crate::common::{Folder, chronoscope, run};
+use crate::common::{Folder, chronoscope};
 
 const SWITCH: [&str; 9] =
     ["run", "switch", "-q", "--no-store", "--repeat", "3", "-l", "2000", "--set=cpu=matrix"];
@@ -45,10 +43,8 @@ fn a_matrix_of_other_cases_is_refused() {
 #[test]
 fn a_c_program_finds_the_same_between_two_processors() {
     let folder = Folder::new("matrix-c");
-    let program = folder.path("independent");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/independent.c");
-    let compile = ["-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", &program, source];
-    run(Command::new("gcc").args(compile).args(["-lpthread", "-lrt"])).exits(0);
+    let program =
+        folder.compiled(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/independent.c"));
     let study = format!(
         r#"
         name = "test"

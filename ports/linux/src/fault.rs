@@ -14,7 +14,11 @@ use rustix::{
     mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munlock},
 };
 
-use crate::{kernel::Linux, semaphore::Semaphore, thread::Thread};
+use crate::{
+    kernel::Linux,
+    semaphore::Semaphore,
+    thread::{Thread, usage_of_thread},
+};
 
 /// Memory whose pages are not there yet. Never unmapped.
 struct Pages {
@@ -109,7 +113,7 @@ fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// One pass over all pages.
+/// The marks of a touch of every page.
 struct Pass {
     starts: Marks<Linux>,
     ends: Marks<Linux>,
@@ -124,13 +128,14 @@ impl Pass {
     }
 
     fn over(&self, kernel: &Linux, pages: &Pages) {
-        let before = faults_of_thread();
+        let before = usage_of_thread().ru_minflt;
         for page in 0..pages.count {
             self.starts.mark(kernel, page);
             pages.touch(page);
             self.ends.mark(kernel, page);
         }
-        self.faults.store(faults_of_thread().wrapping_sub(before), Relaxed);
+        let faults = usage_of_thread().ru_minflt - before;
+        self.faults.store(faults.cast_unsigned(), Relaxed);
     }
 }
 
@@ -169,13 +174,4 @@ pub async fn run(trial: &mut Trial<'_, Linux>) -> Result<(), Refusal> {
     trial.durations(Series::measured("fault"), &stage.first.starts, &stage.first.ends);
     trial.durations(Series::control("second touch"), &stage.again.starts, &stage.again.ends);
     Ok(())
-}
-
-/// The minor faults of the calling thread so far.
-fn faults_of_thread() -> u64 {
-    // SAFETY: rusage is plain numbers, for which zero is valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is valid for writing.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    usage.ru_minflt.cast_unsigned()
 }

@@ -12,7 +12,11 @@ use chronoscope_suite::{
     wire::Series,
 };
 
-use crate::{kernel::Linux, semaphore::Semaphore, thread::Thread};
+use crate::{
+    kernel::Linux,
+    semaphore::Semaphore,
+    thread::{Thread, usage_of_thread},
+};
 
 /// The most gaps of a case. The evidence fails for a case with more.
 const ROOM: usize = 1 << 17;
@@ -203,11 +207,5 @@ pub fn see_pauses(kernel: &'static Linux, pause: &'static Pause) -> u32 {
 
 /// Returns how often the calling thread has given up the processor to wait.
 pub fn waits_of_thread() -> u32 {
-    // SAFETY: rusage is plain numbers, for which zero is valid, and valid for writing.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage
-    };
-    usage.ru_nvcsw as u32
+    usage_of_thread().ru_nvcsw as u32
 }

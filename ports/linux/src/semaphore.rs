@@ -41,8 +41,8 @@ struct Signal {
     waiter: AtomicUsize,
 }
 
-/// The first signal that no semaphore has.
-static NEXT_SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// The number of signals that semaphores have taken, from the first real-time one on.
+static TAKEN_SIGNALS: AtomicI32 = AtomicI32::new(0);
 
 /// The primitive that a semaphore is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Signal {
     /// # Errors
     /// [`Reason::Exhausted`] when all real-time signals are taken.
     fn new() -> Result<Self, Refusal> {
-        let number = libc::SIGRTMIN() + NEXT_SIGNAL.fetch_add(1, Ordering::Relaxed);
+        let number = libc::SIGRTMIN() + TAKEN_SIGNALS.fetch_add(1, Ordering::Relaxed);
         if number > libc::SIGRTMAX() {
             return Err(Refusal::new(
                 Reason::Exhausted,

@@ -80,11 +80,17 @@ impl Tasks for Thread {
 
 /// Returns the number of voluntary and involuntary switches of the calling thread.
 pub fn switches_of_thread() -> u32 {
+    let usage = usage_of_thread();
+    (usage.ru_nvcsw + usage.ru_nivcsw) as u32
+}
+
+/// Returns the kernel's counts for the calling thread.
+#[inline(always)]
+pub fn usage_of_thread() -> libc::rusage {
     // SAFETY: rusage is plain numbers, for which zero is valid, and valid for writing.
-    let usage = unsafe {
+    unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
         usage
-    };
-    (usage.ru_nvcsw + usage.ru_nivcsw) as u32
+    }
 }

@@ -343,14 +343,13 @@ fn with_pairs(machine: &Description, spec: &Spec, mut settings: Settings) -> Res
     let Some(asked) = settings.get_mut("cpu") else { return Ok(settings) };
     let mut cpus = Vec::new();
     for value in asked.iter() {
-        let Some(pairs) = host::matrix(value, &(machine.processors)()) else {
-            cpus.push(value.clone());
-            continue;
-        };
-        if spec.name != experiments::switch::SPEC.name || !two {
-            bail!("`cpu={value}`: only `switch` between two tasks has a matrix of processors");
+        match host::matrix(value, machine.processors)? {
+            None => cpus.push(value.clone()),
+            Some(_) if spec.name != experiments::switch::SPEC.name || !two => {
+                bail!("`cpu={value}`: only `switch` between two tasks has a matrix of processors")
+            }
+            Some(pairs) => cpus.extend(pairs),
         }
-        cpus.extend(pairs?);
     }
     *asked = cpus;
     Ok(settings)

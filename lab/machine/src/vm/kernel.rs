@@ -400,7 +400,8 @@ impl OwnKernel {
 
     /// The kernel that is in the packages together.
     fn in_packages(&self, stop: &AtomicBool) -> Result<Kernel> {
-        let folder = scratch::folder()?;
+        let unpacked = scratch::folder()?;
+        let folder = unpacked.path("");
         let mut origins = Vec::new();
         for deb in [&self.image].into_iter().chain(&self.packages) {
             let deb =
@@ -409,36 +410,23 @@ impl OwnKernel {
                 |name| run(Command::new("dpkg-deb").arg("--field").arg(&deb).arg(name), stop);
             let (package, version) = (field("Package")?, field("Version")?);
             origins.push(kernel_origin(package.trim(), version.trim(), &sha256(&read(&deb)?)));
-            // One of several packages lacks the image or the module, which tar calls a failure.
-            for wanted in WANTED {
-                let _ = unpack(&deb, &folder.path(""), &[wanted], stop);
-            }
+            // No package has all places, which tar calls a failure.
+            let _ = unpack(&deb, &folder, &WANTED, stop);
         }
-        let files = files(&folder.path(""))?;
-        let find = |start: &str| {
-            let is_it = |path: &&PathBuf| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
-            };
-            files.iter().find(is_it)
+        let is_image = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz"))
         };
-        let image = find("vmlinuz").with_context(|| {
+        let image = files(&folder)?.into_iter().find(is_image).with_context(|| {
             format!(
                 "{} holds no kernel: name the package that has boot/vmlinuz-* too",
                 origins.join(" and ")
             )
         })?;
-        let binder = find(BINDER).map(|path| {
-            let packed = fs::read(path)?;
-            let is_packed = path.extension().is_some_and(|end| end == "xz");
-            let contents =
-                if is_packed { bzimage::unpacked_module(&packed, stop)? } else { packed };
-            anyhow::Ok(Module { name: BINDER.to_owned(), contents })
-        });
         Ok(Kernel {
             image: fs::read(image)?,
             origin: origins.join(" and "),
             remark: String::new(),
-            modules: binder.transpose()?.into_iter().collect(),
+            modules: modules::in_folder(&folder)?,
             append: String::new(),
         })
     }

@@ -205,7 +205,8 @@ impl<'a> Starts<'a> {
 }
 
 /// The figures of a decision: how many starts came too late, the worst, and within what 99 of 100 lie, each
-/// with what is allowed; then every other limit that is missed, and those on the worst of a case without starts.
+/// with what is allowed; then every other limit that is missed, and each limit on the worst of a case
+/// without starts.
 pub fn figures(run: &Run) -> Option<List> {
     let starts = Starts::from_run(run)?;
     let limits = limited(run);

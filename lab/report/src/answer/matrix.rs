@@ -12,7 +12,7 @@ use super::span::{Span, amount};
 const CPU: &str = "cpu";
 
 /// The steps of darkness of a cell, of which the last is the longest time.
-pub const STEPS: usize = 5;
+const STEPS: usize = 5;
 
 /// The medians of switches on processors and between them.
 pub struct Matrix {
@@ -20,6 +20,8 @@ pub struct Matrix {
     pub cpus: Vec<usize>,
     /// The median of each pair, the lower number first; on one processor both are the same.
     cells: BTreeMap<(usize, usize), Span>,
+    /// The least and the greatest median.
+    range: [f64; 2],
 }
 
 impl Matrix {
@@ -43,8 +45,10 @@ impl Matrix {
         pairs.iter().find(is_of_two).filter(|_| run.cases.len() > 1)?;
         let cpus: BTreeSet<usize> = pairs.iter().flat_map(|&(one, other)| [one, other]).collect();
         let cells = run.cases.iter().zip(&pairs).filter(|(case, _)| case.is_proven());
-        let cells = cells.filter_map(|(case, &pair)| Some((pair, median(case)?))).collect();
-        let matrix = Self { cpus: cpus.into_iter().collect(), cells };
+        let cells: BTreeMap<_, _> =
+            cells.filter_map(|(case, &pair)| Some((pair, median(case)?))).collect();
+        let range = range(cells.values().map(Span::number));
+        let matrix = Self { cpus: cpus.into_iter().collect(), cells, range };
         matrix.nearest()?;
         Some(matrix)
     }
@@ -91,17 +95,24 @@ impl Matrix {
         Some(amount(span.number(), &span.unit, span.exact))
     }
 
-    /// The darkness of a cell, below [`STEPS`], in equal steps of the logarithm from the shortest median to
-    /// the longest.
+    /// The darkness of a cell, as [`darkness`] gives it among all medians.
     pub fn step(&self, one: usize, other: usize) -> Option<usize> {
         let number = self.cells.get(&(one.min(other), one.max(other)))?.number();
-        let all = self.cells.values().map(Span::number).filter(|number| *number > 0.0);
-        let (low, high) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), number| {
-            (low.min(number), high.max(number))
-        });
-        let share = if high > low { (number.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
-        Some((share * (STEPS - 1) as f64).round() as usize)
+        Some(darkness(number, self.range))
     }
+}
+
+/// The step of darkness of a value, below 5, in equal steps of the logarithm from the least value of
+/// a range, which is above 0, to the greatest: nearly equal values look equal.
+pub fn darkness(value: f64, [low, high]: [f64; 2]) -> usize {
+    let share = if high > low { (value.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
+    (share * (STEPS - 1) as f64).round() as usize
+}
+
+/// The least and the greatest of the values above 0.
+pub fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let above = values.filter(|value| *value > 0.0);
+    above.fold([f64::INFINITY, 0.0], |[low, high], value| [low.min(value), high.max(value)])
 }
 
 /// The processors of a case: two, or one twice; `None` for `free` and for more.

@@ -6,6 +6,7 @@ use super::{
     svg::{Anchor, Svg, WIDTH, fit},
     text::unique,
 };
+use crate::answer::matrix::{darkness, range};
 use chronoscope_run::Unit;
 use chronoscope_units::{digits, show};
 
@@ -50,13 +51,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
         // The largest of cases that differ in other parameters.
         entries.iter().filter(is_here).filter_map(|entry| entry.series.summary.max).reduce(f64::max)
     };
-    let all: Vec<f64> = entries
-        .iter()
-        .filter_map(|entry| entry.series.summary.max)
-        .filter(|max| *max > 0.0)
-        .collect();
-    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = all.iter().copied().fold(0.0, f64::max);
+    let range = range(entries.iter().filter_map(|entry| entry.series.summary.max));
     let width = (WIDTH - LEFT) / targets.len() as f64;
     let mut svg = Svg::new(TOP + ROW * loads.len() as f64 + 4.0);
     svg.text("title", [0.0, 13.0], Anchor::Start, &axis_title(panel));
@@ -81,10 +76,7 @@ fn figure(panel: &Panel<'_>, entries: &[&Entry<'_>], loads: &[&str], targets: &[
                 cells.push("–".to_owned());
                 continue;
             };
-            let share =
-                if high > low { (max.max(low) / low).ln() / (high / low).ln() } else { 0.0 };
-            // Five steps, so that nearly equal values look equal.
-            let step = (share * 4.0).round() as usize;
+            let step = darkness(max, range);
             let text = if panel.unit == AxisUnit::Of(Unit::Nanoseconds) {
                 show(max, "ns")
             } else {
