@@ -57,15 +57,19 @@ fn lines_and_histograms_have_the_form_of_the_tool() {
     }
 }
 
+/// The starts of the first thread that an answer counts.
+fn starts(answer: &Answer) -> u32 {
+    let line = answer.stdout.lines().find(|line| line.starts_with("T: 0")).unwrap();
+    line.split("C:").nth(1).unwrap().trim().split(' ').next().unwrap().parse().unwrap()
+}
+
 /// Their thread may have any number of starts until one is later than 1 µs.
 #[test]
 fn a_late_start_ends_the_run() {
     let answer = ours("-q -b 1 -l 100000 -i 1000");
     let shown = form(&answer.exits(0).stdout);
     assert_eq!(shown, form(&theirs("-q -b 1 -l 100000 -i 1000").stdout));
-    let line = answer.stdout.lines().find(|line| line.starts_with("T: 0")).unwrap();
-    let count = line.split("C:").nth(1).unwrap().trim().split(' ').next().unwrap();
-    assert!(count.parse::<u32>().unwrap() < 1000, "{line}");
+    assert!(starts(&answer) < 1000, "{answer:#?}");
     ours("-q -l 10 --tracemark").complains("--breaktrace");
 }
 
@@ -118,10 +122,12 @@ fn what_is_not_offered_has_its_reason() {
     }
 }
 
-/// The last of an option that is given twice holds, as with the tool.
+/// The last of an option that is given twice holds, as with the tool. On a busy machine a thread may
+/// sleep through some of its starts.
 #[test]
 fn an_option_may_be_given_twice() {
-    ours("--nsecs -N -l 9 -l 5 -q").exits(0).shows("C:      5");
+    let answer = ours("--nsecs -N -l 900 -l 5 -q");
+    assert!((1..=5).contains(&starts(answer.exits(0))), "{answer:#?}");
 }
 
 /// `run` names the command, and asks for no help by `-h400`.

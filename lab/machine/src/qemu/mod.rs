@@ -22,7 +22,7 @@ use chronoscope_suite::{Parameter, Spec, Values, experiments};
 use super::{
     Description, Machine, Properties, Provenance, Recording, Request, Round, Start, builder,
     description::Defaults,
-    determinism::Agreements,
+    determinism::{Agreements, Manner},
     family::Family,
     firmware::{self, PINS},
     given::{self, GivenImage},
@@ -302,8 +302,9 @@ impl Machine for Qemu<'_> {
         let limit = start.limit;
         let analyser = (variant == Variant::Pins).then(|| self.analyser(&folder)).transpose()?;
         let model = modelled.as_ref().map(|model| self.model(model, &folder)).transpose()?;
-        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+        let once = |manner: Manner, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
             let mut qemu = chip::command(self.chip);
+            manner.add_to(&mut qemu);
             qemu.arg("-semihosting-config").arg(semihosting(&request));
             qemu.args(analyser.iter().chain(&model).flatten()).arg("-kernel").arg(&image);
             let start = |limit, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {

@@ -21,7 +21,7 @@ use anyhow::{Context, Result, bail, ensure};
 use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
 
 use super::Qemu;
-use crate::{Start, stream::StreamBuilder};
+use crate::{Start, determinism::Manner, stream::StreamBuilder};
 use chronoscope_child as child;
 
 /// The most bytes that a benchmark may print.
@@ -54,8 +54,9 @@ pub fn run(
     };
     let file = benchmark.file()?;
     let mut output = Vec::new();
-    let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+    let once = |manner: Manner, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
         let mut command = super::chip::command(chip);
+        manner.add_to(&mut command);
         command
             .args(["-chardev", "stdio,id=host"])
             .args(["-semihosting-config", "enable=on,target=native,chardev=host", "-kernel"])

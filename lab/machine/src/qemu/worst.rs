@@ -29,6 +29,7 @@ use super::{
 use crate::{
     Request, Round, Start,
     arrivals::{Asked, HANDLER, ONE_AT_A_TIME, SKIPPED, Starts, Sweep, Tried, Waits, starts},
+    determinism::Manner,
     profile::Symbols,
     scratch,
     stream::StreamBuilder,
@@ -138,10 +139,12 @@ impl<'a, 'm> Bench<'a, 'm> {
         &self,
         request: &Request,
         more: &[String],
+        manner: Manner,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let chip = self.qemu.chip;
         let mut command = chip::command(chip);
+        manner.add_to(&mut command);
         command.arg("-semihosting-config").arg(semihosting(request)).args(more);
         command.arg("-kernel").arg(&self.file);
         child::run(&mut command, chip.program(), self.start.limit, self.start.stop, sink)
@@ -150,7 +153,7 @@ impl<'a, 'm> Bench<'a, 'm> {
     /// The starts of the samples of a run with more options of QEMU's.
     fn starts(&self, request: &Request, more: &[String]) -> Result<Starts> {
         let mut stream = Vec::new();
-        self.run(request, more, &mut |bytes| {
+        self.run(request, more, Manner::Plain, &mut |bytes| {
             stream.extend_from_slice(bytes);
             Ok(())
         })?;
@@ -199,8 +202,8 @@ impl<'a, 'm> Bench<'a, 'm> {
         let options = rounds(&self.asked, mark).options(&arrivals, first, self.modelled.as_ref());
         let options = format!("{},{options}", self.plugin);
         let options = ["-singlestep".to_owned(), "-plugin".to_owned(), options];
-        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            self.run(&self.asked.request, &options, &mut |_| Ok(()))?;
+        let once = |manner, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            self.run(&self.asked.request, &options, manner, &mut |_| Ok(()))?;
             sink(&fs::read(&arrivals)?)
         };
         let (kernel, chip) = (self.qemu.image.kernel(), &self.qemu.chip.name);

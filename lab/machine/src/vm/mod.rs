@@ -36,7 +36,7 @@ use self::{
 use super::{
     Description, Machine, Program, Properties, Provenance, Recording, Request, Start, TargetFailed,
     description::Defaults,
-    determinism::Agreements,
+    determinism::{Agreements, Manner},
     family::Family,
     given::{self, GivenImage},
     host,
@@ -286,15 +286,15 @@ impl Machine for Vm<'_> {
         let given = self.source.given.as_ref();
         let program = given.map(|given| command(given, request.clone(), mode)).transpose()?;
         let request = mode.completed(request, self.source.flavour);
-        let once = |sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
-            guest.run(&Start { request: &request, ..*start }, program.as_deref(), sink)
+        let once = |manner, sink: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            guest.run(&Start { request: &request, ..*start }, program.as_deref(), manner, sink)
         };
         match mode {
             Mode::Deterministic => {
                 let what = format!("{} {}", self.source.flavour, start.request);
-                self.guests.agreements.run_or_last(guest.image(), &what, once, sink)?;
+                self.guests.agreements.run(guest.image(), &what, once, sink)?;
             }
-            Mode::Multiprocessor | Mode::Wall | Mode::Kvm => once(sink)?,
+            Mode::Multiprocessor | Mode::Wall | Mode::Kvm => once(Manner::Plain, sink)?,
         }
         Ok(Recording::new())
     }
@@ -308,7 +308,7 @@ impl Machine for Vm<'_> {
         let (mode, request) = split(start.request);
         let command = programs::command(program.command)?;
         let guest = self.guest(mode, start.stop)?;
-        guest.run(&Start { request: &request, ..*start }, Some(&command), sink)
+        guest.run(&Start { request: &request, ..*start }, Some(&command), Manner::Plain, sink)
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     port, programs,
     qmp::{self, Qmp},
 };
-use crate::{Start, TargetFailed, setup};
+use crate::{Start, TargetFailed, determinism::Manner, setup};
 use chronoscope_base::{cache::Cache, digest::Identity, digest::key, digest::sha256};
 use chronoscope_child::{self as child, Limit};
 use chronoscope_run::names::{INITRAMFS, KERNEL_ORIGIN};
@@ -168,9 +168,11 @@ impl Guest {
         &self,
         start: &Start<'_>,
         command: Option<&str>,
+        manner: Manner,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut qemu = self.qemu();
+        manner.add_to(&mut qemu);
         let request = start.request.to_string();
         for (name, text) in [("request", Some(request.as_str())), ("program", command)] {
             let Some(text) = text else { continue };
