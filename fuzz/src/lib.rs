@@ -204,7 +204,11 @@ fn show(run: &Run) {
 pub fn import(bytes: &[u8]) {
     let path = Path::new("criterion/group/new/sample.json");
     let recording = match tools::is_of_a_tool(bytes) {
-        true => tools::from_bytes(bytes),
+        true => {
+            // A recording of TraceX's alone takes a rate.
+            let clock = bytes.starts_with(b"TXTB") || bytes.starts_with(b"BTXT");
+            tools::from_bytes(bytes, clock.then_some(1_000_000))
+        }
         false => {
             let values = serde_json::Deserializer::from_slice(bytes).into_iter();
             let Ok(values) = values.collect::<Result<Vec<_>, _>>() else { return };

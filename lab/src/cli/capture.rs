@@ -68,7 +68,8 @@ pub enum Phase {
     Random,
 }
 
-fn rate(text: &str) -> Result<u64, String> {
+/// Reads a rate, in Hz without a unit.
+pub fn rate(text: &str) -> Result<u64, String> {
     parse_hertz(text).map_err(|error| error.to_string())
 }
 

@@ -137,8 +137,8 @@ pub enum Command {
     /// Write runs of the store as lines of JSON, for `import` into another store.
     Export(Export),
     /// Store the runs of files, or the results of hyperfine, Google Benchmark, criterion, rtla,
-    /// SystemView, perf script or trace-cmd report. A run that the store has already, by its UUID,
-    /// changes nothing.
+    /// SystemView, TraceX, perf script, trace-cmd report or babeltrace2. A run that the store has
+    /// already, by its UUID, changes nothing.
     Import(Import),
     /// Show all experiments, their parameters, and all targets.
     List(List),
@@ -699,10 +699,13 @@ pub struct Export {
 
 #[derive(Args)]
 pub struct Import {
-    /// Files that `export` or `run --format json` wrote, or results of another tool; - for standard
-    /// input.
+    /// Files that `export` or `run --format json` wrote, or results of another tool, or a folder with
+    /// a trace in the Common Trace Format; - for standard input.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// The rate of the clock of a recording of TraceX's, as 168MHz.
+    #[arg(long, value_name = "RATE", value_parser = capture::rate)]
+    pub clock: Option<u64>,
     /// No remarks.
     #[arg(short = 'q', long)]
     pub quiet: bool,

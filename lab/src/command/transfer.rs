@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{history::Filter, keep};
 use crate::{cli, revision::REVISION};
-use chronoscope_base::{console, digest};
+use chronoscope_base::{console, digest, signals};
 use chronoscope_engine::{import, runner::context};
 use chronoscope_report as report;
 use chronoscope_run::Run;
@@ -104,10 +104,12 @@ pub fn import(arguments: &cli::Import) -> Result<u8> {
         refused: Refused(0),
         waiting: Batch::default(),
         quiet: arguments.quiet,
+        clock: arguments.clock,
     };
     for path in &arguments.files {
         match path.as_os_str().to_str() {
             Some("-") => import.read(&Named { path, changed: None }, io::stdin().lock())?,
+            _ if import::ctf::is_trace(path) => import.read_trace(path)?,
             _ => match file::open(path) {
                 Ok(file) => {
                     let changed = file.metadata().and_then(|known| known.modified()).ok();
@@ -149,6 +151,8 @@ struct Import<'a> {
     refused: Refused,
     waiting: Batch,
     quiet: bool,
+    /// The rate of a clock that a file does not name, in Hz.
+    clock: Option<u64>,
 }
 
 /// Runs that are stored in one transaction: a transaction each takes longer than the run itself.
@@ -176,9 +180,6 @@ struct Named<'a> {
     changed: Option<SystemTime>,
 }
 
-/// The bytes that tell a file of another tool that is not JSON.
-const HEAD: u64 = 512;
-
 impl Import<'_> {
     /// Stores the runs of a file.
     ///
@@ -187,6 +188,20 @@ impl Import<'_> {
     fn read(&mut self, from: &Named<'_>, source: impl Read) -> Result<()> {
         self.take(from, source)?;
         self.store_waiting(from.path)
+    }
+
+    /// Stores the run of a folder with a trace in the Common Trace Format.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn read_trace(&mut self, path: &Path) -> Result<()> {
+        let text = match import::ctf::text_of(path, signals::watch()?) {
+            Ok(text) => text,
+            Err(error) => return self.refuse(path, error),
+        };
+        let changed = path.metadata().and_then(|known| known.modified()).ok();
+        let recording = import::from_bytes(&text, self.clock);
+        self.add_recording(&Named { path, changed }, recording, &text)
     }
 
     /// Takes each run of a stream of JSON values into the batch, or stores the one run of another tool's
@@ -198,13 +213,16 @@ impl Import<'_> {
         let left = Rc::new(Cell::new(MAX_FILE));
         let mut source = Bounded { source: BufReader::new(source), left: Rc::clone(&left) };
         let mut head = Vec::new();
-        if let Err(error) = source.by_ref().take(HEAD).read_to_end(&mut head) {
+        if let Err(error) = source.by_ref().take(import::HEAD as u64).read_to_end(&mut head) {
             return self.refuse(from.path, error.into());
         }
         if import::is_of_a_tool(&head) {
             let read = source.read_to_end(&mut head).map_err(Error::from);
-            let recording = read.and_then(|_| import::from_bytes(&head));
+            let recording = read.and_then(|_| import::from_bytes(&head, self.clock));
             return self.add_recording(from, recording, &head);
+        }
+        if let Err(error) = import::has_own_times(self.clock) {
+            return self.refuse(from.path, error);
         }
         let source = Cursor::new(head).chain(source);
         let mut values = serde_json::Deserializer::from_reader(source).into_iter::<Value>();

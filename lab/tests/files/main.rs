@@ -28,6 +28,7 @@ mod outputs;
 mod page;
 mod postgres;
 mod published;
+mod recordings;
 mod schema;
 mod security;
 mod short_reads;

@@ -3,24 +3,26 @@
 //! from its wake-up to running, for each interrupt's handler, and for each task's time in a row on
 //! a processor.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use chronoscope_units::printable;
 
-use super::{Interval, MOST, Measured, Recording};
-
-/// The most intervals of all series together.
-const MOST_INTERVALS: usize = 8_000_000;
-
-/// The most tasks, and the most handlers.
-const MOST_NAMES: usize = 65_536;
-
-/// The most processors, as many as Linux takes.
-const MOST_PROCESSORS: usize = 8192;
+use super::{
+    Recording,
+    scheduling::{Scheduling, Words},
+};
 
 /// The tool whose recordings have no head.
 const PERF: &str = "perf";
+
+/// The words of Linux's tasks, which many have one name.
+pub const LINUX: Words = Words {
+    wait: ", wake-up to running",
+    mend: "record sched_switch, sched_waking, irq_handler_entry and irq_handler_exit",
+    task: |names, task| format!("{} {task}", names.get(&task).map_or("task", String::as_str)),
+};
+
+/// The number of Linux's idle task.
+pub const IDLE: u64 = 0;
 
 /// Returns whether the text begins as one of these outputs does: with a head, or with an event.
 pub fn is_its(head: &[u8]) -> bool {
@@ -45,12 +47,19 @@ pub fn read(bytes: &[u8]) -> Result<Recording> {
     let text = String::from_utf8_lossy(bytes);
     let tool = if is_of_ftrace(&text) { "ftrace" } else { PERF };
     ensure!(text.ends_with('\n'), "its last line has no end: it is cut off");
-    let mut trace = Trace::default();
+    let mut scheduling = Scheduling::default();
     for (place, line) in text.lines().enumerate() {
-        trace.line(line).with_context(|| format!("line {}", place + 1))?;
+        take(line, &mut scheduling).with_context(|| format!("line {}", place + 1))?;
+    }
+    let is_silent = tool == PERF && scheduling.lost == 0;
+    let mut measured = scheduling.measured(1_000_000_000, &LINUX)?;
+    if is_silent {
+        let known = "lost events are in the file only if perf script wrote it with \
+                     --show-lost-events";
+        measured.log.push(known.to_owned());
     }
     let mut recording = Recording::new(tool);
-    recording.add(trace.measured(tool)?)?;
+    recording.add(measured)?;
     Ok(recording)
 }
 
@@ -172,187 +181,34 @@ fn nanoseconds(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part)
 }
 
-/// The state of the recorded system, and the intervals so far, in ns since the first event.
-#[derive(Default)]
-struct Trace {
-    first: Option<u64>,
-    last: u64,
-    events: u64,
-    others: u64,
-    lost: u64,
-    names: BTreeMap<u32, String>,
-    processors: BTreeMap<u32, Processor>,
-    /// The tasks that were woken and have not run since.
-    woken: BTreeMap<u32, u64>,
-    waits: BTreeMap<u32, Vec<Interval>>,
-    runs: BTreeMap<u32, Vec<Interval>>,
-    handlers: BTreeMap<String, Vec<Interval>>,
-    intervals: usize,
-}
-
-/// A processor's state.
-#[derive(Default)]
-struct Processor {
-    /// The time of its last event.
-    now: u64,
-    /// The task that runs, and since when.
-    running: Option<(u32, u64)>,
-    /// The handlers that have begun, the inner ones last.
-    handlers: Vec<(String, u64)>,
-}
-
-impl Trace {
-    fn line(&mut self, line: &str) -> Result<()> {
-        let Some(event) = Event::parse(line) else {
-            return self.other(line);
-        };
-        self.events += 1;
-        ensure!(self.intervals < MOST_INTERVALS, "more than {MOST_INTERVALS} intervals: cut it");
-        let first = *self.first.get_or_insert(event.time);
-        // Processors' events may be out of order among each other.
-        let now = event.time.saturating_sub(first);
-        self.last = self.last.max(now);
-        let is_known = self.processors.contains_key(&event.processor);
-        ensure!(
-            is_known || self.processors.len() < MOST_PROCESSORS,
-            "more than {MOST_PROCESSORS} processors"
-        );
-        let processor = self.processors.entry(event.processor).or_default();
-        ensure!(
-            now >= processor.now,
-            "the time runs backward on processor {}: sort it, or give each recording alone",
-            event.processor
-        );
-        processor.now = now;
-        match event.name {
-            "sched_switch" => {
-                let [(before, before_name), (after, after_name)] = event.switch()?;
-                let left =
-                    processor.running.replace((after, now)).filter(|(task, _)| *task == before);
-                self.name(before, before_name)?;
-                self.name(after, after_name)?;
-                if let Some((task, since)) = left.filter(|(task, _)| *task != 0) {
-                    self.add(Kind::Run, task, since, now);
-                }
-                if let Some(since) = self.woken.remove(&after) {
-                    self.add(Kind::Wait, after, since, now);
-                }
-            }
-            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
-                let (task, name) = event.woken()?;
-                self.name(task, name)?;
-                let is_running = |one: &Processor| one.running.is_some_and(|(own, _)| own == task);
-                if !self.processors.values().any(is_running) {
-                    self.woken.entry(task).or_insert(now);
-                }
-            }
-            "irq_handler_entry" => {
-                ensure!(
-                    processor.handlers.len() < 64,
-                    "64 handlers within each other: it is damaged"
-                );
-                let name = event.value("name")?;
-                processor.handlers.push((printable(name), now));
-            }
-            "irq_handler_exit" => {
-                if let Some((name, since)) = processor.handlers.pop() {
-                    let known = self.handlers.contains_key(&name);
-                    ensure!(
-                        known || self.handlers.len() < MOST_NAMES,
-                        "more than {MOST_NAMES} handlers"
-                    );
-                    let length = now - since;
-                    self.handlers.entry(name).or_default().push(Interval { start: since, length });
-                    self.intervals += 1;
-                }
-            }
-            _ => self.others += 1,
-        }
-        Ok(())
-    }
-
-    /// A line without an event: a report of lost events counts, and others mean nothing here.
-    fn other(&mut self, line: &str) -> Result<()> {
+/// Takes in a line. A report of lost events counts, and other lines without an event mean nothing here.
+fn take(line: &str, scheduling: &mut Scheduling) -> Result<()> {
+    let Some(event) = Event::parse(line) else {
         if let Some(count) = lost(line) {
-            self.lost = self.lost.saturating_add(count.max(1));
-            self.woken.clear();
-            for processor in self.processors.values_mut() {
-                (processor.running, processor.handlers) = (None, Vec::new());
-            }
+            scheduling.lose(count);
         }
-        if self.events == 0 && line.contains("function_graph") {
+        if scheduling.events == 0 && line.contains("function_graph") {
             bail!("a graph of functions has no events: record sched_switch and sched_waking");
         }
-        Ok(())
-    }
-
-    /// Names a task. A later name counts, as after `execve`.
-    fn name(&mut self, task: u32, name: &str) -> Result<()> {
-        let is_known = self.names.contains_key(&task);
-        ensure!(is_known || self.names.len() < MOST_NAMES, "more than {MOST_NAMES} tasks");
-        self.names.insert(task, printable(name));
-        Ok(())
-    }
-
-    fn add(&mut self, kind: Kind, task: u32, since: u64, now: u64) {
-        let all = match kind {
-            Kind::Wait => &mut self.waits,
-            Kind::Run => &mut self.runs,
-        };
-        let length = now.saturating_sub(since);
-        all.entry(task).or_default().push(Interval { start: since, length });
-        self.intervals += 1;
-    }
-
-    /// The case of the recording.
-    fn measured(self, tool: &str) -> Result<Measured> {
-        ensure!(self.events > 0, "it has no event: record sched_switch, sched_waking and irq");
-        ensure!(
-            self.intervals > 0,
-            "none of its {} events is of the scheduler or an interrupt: record sched_switch, \
-             sched_waking, irq_handler_entry and irq_handler_exit",
-            self.events
-        );
-        let mut measured = Measured::new("recording", 1_000_000_000);
-        measured.evidence = vec![
-            ("events in the file", self.events as f64, 1.0, f64::INFINITY),
-            ("events that were lost", self.lost as f64, 0.0, 0.0),
-        ];
-        measured
-            .log
-            .push("recording takes time in each interval: the file gives no control".to_owned());
-        if tool == PERF && self.lost == 0 {
-            let known = "lost events are in the file only if perf script wrote it with \
-                         --show-lost-events";
-            measured.log.push(known.to_owned());
+        return Ok(());
+    };
+    let mut moment = scheduling.at(event.processor, event.time)?;
+    match event.name {
+        "sched_switch" => {
+            let [(before, before_name), (after, after_name)] = event.switch()?;
+            moment.name(before.into(), before_name)?;
+            moment.name(after.into(), after_name)?;
+            moment.leave(before.into(), u64::from(before) == IDLE);
+            moment.run(after.into());
         }
-        if self.others > 0 {
-            let others = self.others;
-            measured.log.push(format!("events of other sorts, in no series: {others}"));
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
+            let (task, name) = event.woken()?;
+            moment.name(task.into(), name)?;
+            moment.ready(task.into())?;
         }
-        let whole = self.last.max(1) as f64;
-        let named = |task: &u32| {
-            let name = self.names.get(task).map_or("task", String::as_str);
-            format!("{name} {task}")
-        };
-        let load = |(task, runs): (&u32, &Vec<Interval>)| {
-            let time: u64 = runs.iter().map(|run| run.length).sum();
-            (format!("load of {}", named(task)), "%", 100.0 * time as f64 / whole)
-        };
-        let mut figures: Vec<_> = self.runs.iter().map(load).collect();
-        figures.sort_by(|a, b| b.2.total_cmp(&a.2));
-        figures.truncate(MOST);
-        measured.figures.push(figures);
-        measured.add_most(self.waits, "task", ", wake-up to running", true, &named);
-        measured.add_most(self.handlers, "handler", " (handler)", true, &String::clone);
-        measured.add_most(self.runs, "task", ", on the processor", false, &named);
-        Ok(measured)
+        "irq_handler_entry" => moment.enter(event.value("name")?)?,
+        "irq_handler_exit" => moment.exit()?,
+        _ => moment.other(),
     }
-}
-
-/// The sort of a task's interval.
-#[derive(Clone, Copy)]
-enum Kind {
-    Wait,
-    Run,
+    Ok(())
 }

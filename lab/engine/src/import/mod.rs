@@ -2,13 +2,16 @@
 //! which reader a file needs, and how figures become a case. The module opens no file.
 
 mod criterion;
+pub mod ctf;
 mod events;
 mod google_benchmark;
 mod hyperfine;
 mod rtla;
+mod scheduling;
 mod systemview;
 #[cfg(test)]
 mod tests;
+mod tracex;
 
 use std::{
     cmp::Reverse,
@@ -40,7 +43,8 @@ const MAX_TICKS: f64 = 1e18;
 
 /// The names of the tools whose files are read, for messages.
 const TOOLS: &str = "hyperfine's, Google Benchmark's or criterion's JSON, a histogram of rtla's, a \
-                     recording of SystemView's, or the text of perf script or trace-cmd report";
+                     recording of SystemView's or TraceX's, or the text of babeltrace2, perf script \
+                     or trace-cmd report";
 
 /// The results of another tool, from one file.
 pub struct Recording {
@@ -101,22 +105,44 @@ pub fn from_values(path: &Path, values: &[Value]) -> Result<Recording> {
     (reader.read)(path, values)
 }
 
+/// The bytes of a file that tell its tool.
+pub const HEAD: usize = 512;
+
 /// Returns whether a file that begins with these bytes, and is not JSON, is of a tool that
-/// [`from_bytes`] reads. 512 bytes are enough.
+/// [`from_bytes`] reads. [`HEAD`] bytes are enough.
 pub fn is_of_a_tool(head: &[u8]) -> bool {
-    rtla::is_its(head) || systemview::is_its(head) || events::is_its(head)
+    rtla::is_its(head)
+        || tracex::is_its(head)
+        || systemview::is_its(head)
+        || ctf::is_its(head)
+        || events::is_its(head)
 }
 
-/// Reads a whole file for which [`is_of_a_tool`] holds.
+/// Reads a whole file for which [`is_of_a_tool`] holds. `hertz` is the rate of a clock that the
+/// file does not name.
 ///
 /// # Errors
 /// The file is cut, damaged, or of a version with another form; the message has the place.
-pub fn from_bytes(bytes: &[u8]) -> Result<Recording> {
+pub fn from_bytes(bytes: &[u8], hertz: Option<u64>) -> Result<Recording> {
+    if tracex::is_its(bytes) {
+        return tracex::read(bytes, hertz);
+    }
+    has_own_times(hertz)?;
     match bytes {
         _ if systemview::is_its(bytes) => systemview::read(bytes),
         _ if rtla::is_its(bytes) => rtla::read(bytes),
+        _ if ctf::is_its(&bytes[..bytes.len().min(HEAD)]) => ctf::read(bytes),
         _ => events::read(bytes),
     }
+}
+
+/// Checks that no rate was given for a file that needs none.
+///
+/// # Errors
+/// One was given.
+pub fn has_own_times(hertz: Option<u64>) -> Result<()> {
+    ensure!(hertz.is_none(), "--clock is for TraceX's recordings: this file has its own times");
+    Ok(())
 }
 
 impl Recording {

@@ -4,6 +4,8 @@
 //! Benchmark 1.7.1 the files of its name, criterion 0.5.1 `criterion_sample.json`, and tandem's writer
 //! for SystemView, in its own test, the two recordings. The other files are written by hand.
 
+mod traces;
+
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -13,18 +15,18 @@ use super::{Recording, from_bytes, from_values, in_utc, is_json_of_a_tool, is_of
 use chronoscope_run::{CaseResult, Context, Role, Status, Unit};
 use chronoscope_statistics::Basis;
 
-const HYPERFINE: &str = include_str!("fixtures/hyperfine.json");
-const FAILED: &str = include_str!("fixtures/hyperfine_failed.json");
-const GOOGLE: &str = include_str!("fixtures/google_benchmark.json");
-const AGGREGATES: &str = include_str!("fixtures/google_benchmark_aggregates.json");
-const SAMPLE: &str = include_str!("fixtures/criterion_sample.json");
-const MESSAGES: &str = include_str!("fixtures/cargo_criterion.json");
-const TIMERLAT: &str = include_str!("fixtures/rtla_timerlat.txt");
-const OSNOISE: &str = include_str!("fixtures/rtla_osnoise.txt");
-const PERF: &str = include_str!("fixtures/perf_script.txt");
-const TRACE_CMD: &str = include_str!("fixtures/trace_cmd.txt");
-const SYSTEMVIEW: &[u8] = include_bytes!("fixtures/systemview.SVDat");
-const LOST: &[u8] = include_bytes!("fixtures/systemview_lost.SVDat");
+const HYPERFINE: &str = include_str!("../fixtures/hyperfine.json");
+const FAILED: &str = include_str!("../fixtures/hyperfine_failed.json");
+const GOOGLE: &str = include_str!("../fixtures/google_benchmark.json");
+const AGGREGATES: &str = include_str!("../fixtures/google_benchmark_aggregates.json");
+const SAMPLE: &str = include_str!("../fixtures/criterion_sample.json");
+const MESSAGES: &str = include_str!("../fixtures/cargo_criterion.json");
+const TIMERLAT: &str = include_str!("../fixtures/rtla_timerlat.txt");
+const OSNOISE: &str = include_str!("../fixtures/rtla_osnoise.txt");
+const PERF: &str = include_str!("../fixtures/perf_script.txt");
+const TRACE_CMD: &str = include_str!("../fixtures/trace_cmd.txt");
+const SYSTEMVIEW: &[u8] = include_bytes!("../fixtures/systemview.SVDat");
+const LOST: &[u8] = include_bytes!("../fixtures/systemview_lost.SVDat");
 
 fn values(text: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(text).into_iter().map(Result::unwrap).collect()
@@ -38,7 +40,7 @@ fn json_file(text: &str) -> Recording {
 
 fn text_file(text: &str) -> Recording {
     assert!(is_of_a_tool(&text.as_bytes()[..text.len().min(512)]));
-    from_bytes(text.as_bytes()).unwrap()
+    from_bytes(text.as_bytes(), None).unwrap()
 }
 
 /// The message on values that cannot be read.
@@ -237,7 +239,7 @@ fn damaged_texts_of_rtla_are_named() {
             _ => TIMERLAT.replacen(from, to, 1),
         };
         assert_ne!(text, TIMERLAT, "{from}");
-        let Err(error) = from_bytes(text.as_bytes()) else { panic!("{from}: it was read") };
+        let Err(error) = from_bytes(text.as_bytes(), None) else { panic!("{from}: it was read") };
         assert!(format!("{error:#}").contains(message), "{from}: {error:#}");
     }
 }
@@ -245,7 +247,7 @@ fn damaged_texts_of_rtla_are_named() {
 /// One task and a handler, whose times `tandem/src/tests/systemview.rs` has.
 #[test]
 fn a_recording_of_systemview_has_series_of_tasks_and_handlers() {
-    let case = from_bytes(SYSTEMVIEW).unwrap().cases.remove(0);
+    let case = from_bytes(SYSTEMVIEW, None).unwrap().cases.remove(0);
     assert_eq!((&*case.target, case.verdict.status), ("systemview@import", Status::Pass));
     let samples = |name: &str| {
         case.series.iter().find(|series| *series.name == *name).unwrap().samples.clone()
@@ -262,13 +264,13 @@ fn a_recording_of_systemview_has_series_of_tasks_and_handlers() {
     // Other programs write an empty line behind the header.
     let begin = SYSTEMVIEW.iter().position(|byte| *byte == 0).unwrap();
     let (header, packets) = SYSTEMVIEW.split_at(begin);
-    let same = from_bytes(&[header, b"\n", packets].concat()).unwrap().cases.remove(0);
+    let same = from_bytes(&[header, b"\n", packets].concat(), None).unwrap().cases.remove(0);
     assert_eq!(same.series.len(), case.series.len());
 }
 
 #[test]
 fn lost_packets_make_a_recording_inconclusive() {
-    let case = from_bytes(LOST).unwrap().cases.remove(0);
+    let case = from_bytes(LOST, None).unwrap().cases.remove(0);
     assert_eq!(case.verdict.status, Status::Inconclusive);
     assert_eq!(case.verdict.reasons, ["packets that were lost: 4, not 0"]);
 }
@@ -276,14 +278,14 @@ fn lost_packets_make_a_recording_inconclusive() {
 #[test]
 fn every_cut_of_a_recording_is_named_or_between_packets() {
     let refused = (0..SYSTEMVIEW.len()).filter(|end| {
-        let Err(error) = from_bytes(&SYSTEMVIEW[..*end]) else { return false };
+        let Err(error) = from_bytes(&SYSTEMVIEW[..*end], None) else { return false };
         one_line(&error);
         true
     });
     // Twelve packets of events follow the description, with at most eight bytes each.
     assert!(refused.count() > SYSTEMVIEW.len() - 30);
     let message = |bytes: &[u8]| {
-        let Err(error) = from_bytes(bytes) else { panic!("it was read") };
+        let Err(error) = from_bytes(bytes, None) else { panic!("it was read") };
         format!("{error:#}")
     };
     let end = SYSTEMVIEW.len() - 1;
@@ -391,11 +393,19 @@ fn replaced(text: &str, place: usize, new: &Value) -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn random_bytes_are_read_or_refused_in_one_line(bytes: Vec<u8>, head in 0..4_usize) {
-        let heads: [&[u8]; 4] =
-            [&TIMERLAT.as_bytes()[..130], &SYSTEMVIEW[..100], SYSTEMVIEW, &[]];
+    fn random_bytes_are_read_or_refused_in_one_line(bytes: Vec<u8>, head in 0..6_usize) {
+        let trx = traces::trx(true, u32::MAX, traces::TURN);
+        let heads: [&[u8]; 6] = [
+            &TIMERLAT.as_bytes()[..130],
+            &SYSTEMVIEW[..100],
+            SYSTEMVIEW,
+            &[],
+            &trx[..60],
+            traces::CTF.as_bytes(),
+        ];
         let head = heads[head];
-        if let Err(error) = from_bytes(&[head, &bytes].concat()) {
+        let rate = head.starts_with(b"TXTB").then_some(1000);
+        if let Err(error) = from_bytes(&[head, &bytes].concat(), rate) {
             one_line(&error);
         }
     }
@@ -479,12 +489,12 @@ fn damaged_events_are_named_by_their_lines() {
         ("irq=27 name=eth0", "irq=27", "line 3: `irq_handler_entry` has no `name=`"),
     ] {
         let text = PERF.replacen(from, to, 1);
-        let Err(error) = from_bytes(text.as_bytes()) else { panic!("{to}: it was read") };
+        let Err(error) = from_bytes(text.as_bytes(), None) else { panic!("{to}: it was read") };
         assert!(format!("{error:#}").starts_with(message), "{error:#}");
     }
     let text = "# tracer: function_graph\n#\n 0)   1.2 us  |  schedule();\n";
-    let Err(error) = from_bytes(text.as_bytes()) else { panic!("it was read") };
+    let Err(error) = from_bytes(text.as_bytes(), None) else { panic!("it was read") };
     assert!(format!("{error:#}").contains("a graph of functions has no events"), "{error:#}");
     let cut = &PERF[..PERF.find("==>").unwrap()];
-    assert!(from_bytes(cut.as_bytes()).is_err());
+    assert!(from_bytes(cut.as_bytes(), None).is_err());
 }

@@ -1,0 +1,119 @@
+//! `chronoscope import` of recordings that other programs make, or read beside us: each interval is
+//! theirs.
+
+use std::{collections::BTreeMap, env, fs, process::Command};
+
+use serde_json::Value;
+
+use crate::common::{Answer, Folder, chronoscope, run};
+
+/// The folder with this test's programs.
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/recordings");
+
+/// The lengths of a case's series by their names.
+fn lengths(case: &Value) -> BTreeMap<String, Vec<f64>> {
+    let all = case["series"].as_array().unwrap().iter();
+    let of = |series: &Value| {
+        let samples = series["samples"].as_array().unwrap().iter();
+        samples.map(|sample| sample[1].as_f64().unwrap() / 1e3).collect()
+    };
+    all.map(|series| (series["name"].as_str().unwrap().to_owned(), of(series))).collect()
+}
+
+/// The case that `import` makes of a recording.
+fn imported(folder: &Folder, arguments: &[&str]) -> Value {
+    let store = folder.path("runs.sqlite");
+    let stored = ["--store", &store];
+    chronoscope(&[&["import", "-q"], arguments, &stored].concat()).exits(0);
+    let report = ["report", "last", "--format", "json"];
+    chronoscope(&[&report[..], &stored].concat()).json()["cases"][0].clone()
+}
+
+/// The package tracex-parser reads the same file.
+#[test]
+fn recordings_of_tracex_have_the_intervals_of_tracex_parser() {
+    let folder = Folder::new("import-tracex");
+    let file = folder.path("system.trx");
+    let python = env::var_os("CHRONOSCOPE_TEST_PYTHON").expect("set by the test command");
+    let script = format!("{PROGRAMS}/tracex.py");
+    let theirs = run(Command::new(python).args(["-B", &script, &file])).exits(0).json();
+    let case = imported(&folder, &[&file, "--clock", "1MHz"]);
+    assert_eq!(case["verdict"]["status"], "pass", "{:#}", case["verdict"]);
+    assert_eq!(case["evidence"][0]["value"].as_f64(), theirs["events"].as_f64());
+    let ours = lengths(&case);
+    let mut count = 0;
+    for (sort, ending) in
+        [("runs", ", on the processor"), ("waits", ", ready to chosen"), ("handlers", " (handler)")]
+    {
+        for (name, lengths) in theirs[sort].as_object().unwrap() {
+            let lengths: Vec<f64> =
+                lengths.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+            assert!(lengths.len() > 5, "{name}: {lengths:?}");
+            assert_eq!(ours[&format!("{name}{ending}")], lengths, "{name}{ending}");
+            count += 1;
+        }
+    }
+    assert_eq!((ours.len(), count), (9, 9), "{:?}", ours.keys());
+    // Without the rate of its clock it is refused, and nothing is stored.
+    let other = folder.path("other.sqlite");
+    let told = chronoscope(&["import", &file, "--store", &other]).exits(1).stderr.clone();
+    assert!(told.contains("--clock 168MHz") && told.lines().count() == 2, "{told}");
+}
+
+fn tool(name: &str, arguments: &[&str], folder: &Folder) -> Answer {
+    run(Command::new(name).args(arguments).current_dir(folder.path("")))
+}
+
+/// barectf's generated functions record, and babeltrace2 reads. The recording program prints its
+/// intervals.
+#[test]
+fn traces_of_barectf_have_the_intervals_of_the_program_that_recorded() {
+    let folder = Folder::new("import-ctf");
+    let [yaml, main] = ["barectf.yaml", "barectf.c"].map(|file| format!("{PROGRAMS}/{file}"));
+    tool("barectf", &["generate", &yaml], &folder).exits(0);
+    let program = ["-O1", "-I.", "-o", "record", &main, "barectf.c"];
+    tool("gcc", &program, &folder).exits(0);
+    for trace in ["whole", "lost", "cut"] {
+        fs::create_dir(folder.path(trace)).unwrap();
+        fs::copy(folder.path("metadata"), folder.path(&format!("{trace}/metadata"))).unwrap();
+    }
+    let record = folder.path("record");
+    let printed = tool(&record, &["whole/stream"], &folder).exits(0).stdout.clone();
+    let mut lines = printed
+        .lines()
+        .map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect::<Vec<f64>>());
+    let whole = folder.path("whole");
+    let case = imported(&folder, &[&whole]);
+    let ours = lengths(&case);
+    for series in
+        ["interrupt (handler)", "control, ready to running", "control, on the processor", "turn"]
+    {
+        assert_eq!(ours[series], lines.next().unwrap(), "{series}");
+    }
+    assert_eq!(case["verdict"]["status"], "pass", "{:#}", case["verdict"]);
+
+    // The text of babeltrace2 gives the same.
+    let text = tool("babeltrace2", &["--clock-seconds", &whole], &folder).exits(0).stdout.clone();
+    let file = folder.file("whole.txt", text);
+    assert_eq!(lengths(&imported(&folder, &[&file])), ours);
+
+    // What the recording lost is counted, and no interval spans it.
+    tool(&record, &["lost/stream", "lose"], &folder).exits(0);
+    let case = imported(&folder, &[&folder.path("lost")]);
+    assert_eq!(case["verdict"]["status"], "inconclusive");
+    assert_eq!(case["evidence"][1]["name"], "events that were lost");
+    assert!(case["evidence"][1]["value"].as_f64().unwrap() > 100.0);
+    assert!(lengths(&case)["turn"].len() < 400);
+
+    // A stream that is cut is refused in a line.
+    let stream = fs::read(folder.path("whole/stream")).unwrap();
+    fs::write(folder.path("cut/stream"), &stream[..stream.len() - 3000]).unwrap();
+    let store = folder.path("runs.sqlite");
+    let cut = folder.path("cut");
+    let told = chronoscope(&["import", &cut, "--store", &store]).exits(1).stderr.clone();
+    assert!(told.contains("cut: babeltrace2 failed") && told.lines().count() == 2, "{told}");
+    // A folder without a trace is none.
+    fs::create_dir(folder.path("empty")).unwrap();
+    let empty = folder.path("empty");
+    chronoscope(&["import", &empty, "--store", &store]).exits(1);
+}
