@@ -12,6 +12,9 @@
  *   chrono_start_mcycle(16000000)        RISC-V in machine mode: mcycle
  *   chrono_drain(put)                    sends the records so far, byte by byte: from the idle
  *                                        hook or the main loop, and from there alone
+ *   chrono_drain(chrono_put_rtt)         with -DCHRONO_MARK_RTT: to up-channel 0 of RTT, which the
+ *                                        debugger reads from memory. The one control block of RTT
+ *                                        in the program
  *
  * The ring has CHRONO_MARK_SLOTS records of 16 bytes, a power of two of at most 1024; 256 if nothing
  * is defined, and the same in every file. Records that are overwritten before they are sent are lost,
@@ -23,6 +26,10 @@
  * access to memory across any mark, UNORDERED or not.
  *
  * chrono_drain must be called at least once in half a period of the clock: of 32 bits at 84 MHz, 25 s.
+ *
+ * The channel of RTT has CHRONO_MARK_RTT_BYTES bytes, 1024 if nothing is defined, and chrono_room_rtt()
+ * of them are free. chrono_put_rtt never waits: a byte that finds it full is left out, and its mark
+ * counts as lost.
  */
 #ifndef CHRONOSCOPE_BOARD_H
 #define CHRONOSCOPE_BOARD_H
@@ -31,6 +38,10 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+#ifndef CHRONO_MARK_RTT_BYTES
+#define CHRONO_MARK_RTT_BYTES 1024
 #endif
 
 #ifdef CHRONO_MARK_OFF
@@ -42,6 +53,8 @@ static inline void chrono_start_counter(volatile const void *counter, uint32_t h
 }
 static inline void chrono_start_mcycle(uint32_t hertz) { (void)hertz; }
 static inline void chrono_drain(void (*put)(uint8_t)) { (void)put; }
+static inline void chrono_put_rtt(uint8_t byte) { (void)byte; }
+static inline uint32_t chrono_room_rtt(void) { return CHRONO_MARK_RTT_BYTES - 1; }
 
 #else
 
@@ -119,6 +132,22 @@ extern struct chrono_ring_ chrono_ring;
 #define CHRONO_MARK_WITH_UNORDERED_(name, value) CHRONO_MARK_WITH_(name, value)
 
 void chrono_drain(void (*put)(uint8_t));
+#ifdef CHRONO_MARK_RTT
+/* The control block of RTT: a debugger finds it by its first 16 bytes, or by its name. */
+struct chrono_rtt_ {
+    volatile char id[16];
+    int32_t ups, downs;
+    const char *name;
+    volatile uint8_t *buffer;
+    uint32_t size;
+    volatile uint32_t written; /* the place of the next byte, which the program writes */
+    volatile uint32_t read;    /* the place of the next byte, which the debugger reads */
+    uint32_t flags;            /* 0: what finds no room is left out */
+};
+extern struct chrono_rtt_ _SEGGER_RTT;
+void chrono_put_rtt(uint8_t byte);
+uint32_t chrono_room_rtt(void);
+#endif
 #ifdef __riscv
 void chrono_start_mcycle(uint32_t hertz);
 #else
@@ -212,9 +241,46 @@ void chrono_drain(void (*put)(uint8_t)) {
     }
 }
 
+#ifdef CHRONO_MARK_RTT
+static volatile uint8_t chrono_rtt_bytes_[CHRONO_MARK_RTT_BYTES];
+
+struct chrono_rtt_ _SEGGER_RTT;
+
+/* The name comes last: a debugger that finds it finds all of the block. */
+static void chrono_start_rtt_(void) {
+    static const char id[16] = "SEGGER RTT";
+    unsigned place;
+    _SEGGER_RTT.ups = 1;
+    _SEGGER_RTT.name = "chronoscope";
+    _SEGGER_RTT.buffer = chrono_rtt_bytes_;
+    _SEGGER_RTT.size = CHRONO_MARK_RTT_BYTES;
+    for (place = 16; place > 0; place--)
+        _SEGGER_RTT.id[place - 1] = id[place - 1];
+}
+
+uint32_t chrono_room_rtt(void) {
+    const uint32_t read = _SEGGER_RTT.read, written = _SEGGER_RTT.written;
+    return read - written - 1 + (read > written ? 0 : CHRONO_MARK_RTT_BYTES);
+}
+
+void chrono_put_rtt(uint8_t byte) {
+    const uint32_t place = _SEGGER_RTT.written;
+    const uint32_t next = place + 1 < CHRONO_MARK_RTT_BYTES ? place + 1 : 0;
+    if (chrono_room_rtt() == 0)
+        return;
+    chrono_rtt_bytes_[place] = byte;
+    /* The debugger sees the byte before its count. */
+    __asm__ __volatile__("" : : : "memory");
+    _SEGGER_RTT.written = next;
+}
+#endif
+
 /* Begins the stream, with the cost of a mark: begins and ends with nothing between. */
 static void chrono_start_(uint32_t hertz, uint32_t top, int is_down) {
     unsigned round;
+#ifdef CHRONO_MARK_RTT
+    chrono_start_rtt_();
+#endif
     chrono_stream_.hertz = hertz;
     chrono_stream_.top = top;
     chrono_stream_.is_down = is_down != 0;

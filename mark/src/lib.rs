@@ -4,6 +4,8 @@
 
 #[cfg(feature = "board")]
 pub mod board;
+#[cfg(feature = "rtt")]
+pub mod rtt;
 
 /// The start of the interval `name`, with an id where intervals of that name overlap.
 ///

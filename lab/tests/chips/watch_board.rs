@@ -3,8 +3,11 @@
 
 use std::{
     fs,
-    net::TcpListener,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use super::watch::{AT_FLASH, AT_MEMORY, CORTEX_M4, RV32, compiled, lengths, marks};
@@ -248,7 +251,8 @@ fn the_crate_s_board_sends_what_the_observer_counts() {
     folder.file("src/main.rs", RUST);
     let manifest = super::watch::MANIFEST;
     let mark = format!(
-        "\"{}\", features = [\"board\"] }}\n[features]\noff = [\"chronoscope-mark/off\"]\n",
+        "\"{}\", features = [\"board\"] }}\n[features]\noff = [\"chronoscope-mark/off\"]\n\
+         rtt = [\"chronoscope-mark/rtt\"]\n",
         marks()
     );
     folder.file("Cargo.toml", format!("{manifest}{mark}"));
@@ -274,6 +278,22 @@ fn the_crate_s_board_sends_what_the_observer_counts() {
     let off = build(&["--features", "off"]);
     let symbols = run(Command::new("llvm-nm").arg(&off)).exits(0).stdout.clone();
     assert!(!symbols.contains("chrono_ring"), "{symbols}");
+
+    // The same by RTT, whose ring is shorter than the stream: the program waits for room.
+    let put = "{ while rtt::room() == 0 {} rtt::put(byte) }";
+    let by_rtt = RUST
+        .replace("use chronoscope_mark::{", "use chronoscope_mark::{rtt, ")
+        .replace("unsafe { SERIAL.add(1).write_volatile(byte.into()) }", put)
+        .replace(
+            "    #[inline(never)]",
+            "    fn wait() { while rtt::room() < 1023 {} }\n    #[inline(never)]",
+        )
+        .replace("rounds(&mut board);", "rounds(&mut board); wait();");
+    folder.file("src/main.rs", by_rtt);
+    let image = build(&["--features", "rtt"]);
+    let stream = sent_by_rtt(&folder, &image);
+    assert_eq!(lengths(&["watch", &image, "--stream", &stream], "nops"), [20; 10]);
+    assert_eq!(lengths(&["watch", &image, "--stream", &stream], "request"), [14; 10]);
 }
 
 #[test]
@@ -327,10 +347,124 @@ fn a_board_behind_a_server_is_watched_while_it_runs() {
     let line = format!("tcp:{free},server=on,wait=on");
     let mut qemu = emulator("netduinoplus2", &image, &line);
     let board = Emulator(qemu.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(500));
     let live = lengths(&["watch", &image, "--stream", &format!("tcp://{free}")], "control");
     drop(board);
     assert_eq!(live, lengths(&["watch", &image, "--machine", "netduinoplus2"], "control"));
+}
+
+/// A debugger's connection to an emulator's processor.
+struct Debugger(BufReader<TcpStream>);
+
+impl Debugger {
+    /// Connects as soon as the emulator listens.
+    fn new(port: u16) -> Self {
+        let connect = || TcpStream::connect(("127.0.0.1", port)).ok();
+        let stream = (0..100).find_map(|_| {
+            thread::sleep(Duration::from_millis(50));
+            connect()
+        });
+        let stream = stream.expect("the emulator listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    /// Sends a packet, and returns its answer; `None` once the emulator has ended.
+    fn ask(&mut self, text: &str) -> Option<String> {
+        let sum = text.bytes().fold(0_u8, u8::wrapping_add);
+        self.0.get_mut().write_all(format!("${text}#{sum:02x}").as_bytes()).ok()?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Option<String> {
+        let mut packet = Vec::new();
+        self.0.read_until(b'$', &mut packet).ok()?;
+        packet.clear();
+        self.0.read_until(b'#', &mut packet).ok().filter(|length| *length > 0)?;
+        let mut sum = [0; 2];
+        self.0.read_exact(&mut sum).ok()?;
+        self.0.get_mut().write_all(b"+").ok()?;
+        packet.pop();
+        String::from_utf8(packet).ok()
+    }
+
+    /// Lets the processor run for a moment, and halts it.
+    fn run(&mut self) -> Option<()> {
+        self.0.get_mut().write_all(b"$c#63").ok()?;
+        thread::sleep(Duration::from_millis(10));
+        self.0.get_mut().write_all(&[3]).ok()?;
+        self.answer().filter(|stop| stop.starts_with(['S', 'T'])).map(|_| ())
+    }
+
+    fn read(&mut self, address: u32, length: u32) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        // An answer has at most 2048 bytes.
+        for first in (0..length).step_by(1024) {
+            let count = 1024.min(length - first);
+            let digits = self.ask(&format!("m{:x},{count:x}", address + first))?;
+            assert_eq!(digits.len(), 2 * count as usize, "{digits}");
+            let byte = |place: usize| u8::from_str_radix(&digits[place..place + 2], 16).unwrap();
+            bytes.extend((0..count as usize).map(|place| byte(2 * place)));
+        }
+        Some(bytes)
+    }
+}
+
+/// Reads up-channel 0 of RTT from a running emulator's memory, as OpenOCD does from a board's, until
+/// the program ends.
+fn read_by_rtt(image: &str, port: u16) -> Vec<u8> {
+    let symbols = run(Command::new("llvm-nm").arg(image)).exits(0).stdout.clone();
+    let line =
+        symbols.lines().find(|line| line.ends_with(" _SEGGER_RTT")).expect("a control block");
+    let block = u32::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
+    let mut debugger = Debugger::new(port);
+    let mut sent = Vec::new();
+    while debugger.run().is_some() {
+        let Some(id) = debugger.read(block, 16) else { break };
+        if !id.starts_with(b"SEGGER RTT\0") {
+            continue;
+        }
+        let Some(words) = debugger.read(block + 24, 24) else { break };
+        let [_, buffer, size, written, read, _] = [0, 4, 8, 12, 16, 20]
+            .map(|at| u32::from_le_bytes(words[at..at + 4].try_into().unwrap()));
+        let parts = if read <= written { [read..written, 0..0] } else { [read..size, 0..written] };
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            sent.extend(debugger.read(buffer + part.start, part.end - part.start).unwrap());
+        }
+        let digits: String =
+            written.to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(debugger.ask(&format!("M{:x},4:{digits}", block + 40)).as_deref(), Some("OK"));
+    }
+    sent
+}
+
+/// The stream of an image that sends by RTT, from the memory of an emulator by its debugger's port.
+fn sent_by_rtt(folder: &Folder, image: &str) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut qemu = emulator("netduinoplus2", image, "null");
+    qemu.args(["-S", "-gdb", &format!("tcp:127.0.0.1:{port}")]);
+    qemu.args(["-semihosting-config", "enable=on,target=native"]);
+    let board = Emulator(qemu.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let sent = read_by_rtt(image, port);
+    drop(board);
+    folder.file("rtt", sent)
+}
+
+#[test]
+fn a_board_sends_by_rtt_too() {
+    let folder = Folder::new("board-rtt");
+    // An emulator that runs for a moment runs the whole program: the channel has room for all of it.
+    let roomy = [BOARD, "-DCHRONO_MARK_RTT", "-DCHRONO_MARK_RTT_BYTES=16384"];
+    let image = example(&folder, &roomy);
+    let stream = sent_by_rtt(&folder, &image);
+    let own = lengths(&["watch", &image, "--stream", &stream], "control");
+    assert_eq!(own.len(), 100);
+    assert_eq!(own, lengths(&["watch", &image, "--machine", "netduinoplus2"], "control"));
+    // What finds no room is lost, and counted.
+    let image = example(&folder, &[BOARD, "-DCHRONO_MARK_RTT"]);
+    let stream = sent_by_rtt(&folder, &image);
+    watch(&image, &stream, &["--full"]).exits(4).shows("inconclusive: lost marks: ");
 }
 
 /// A benchmark of a function of three instructions, and of one whose length follows from its

@@ -6,6 +6,10 @@
  *         -I ../../include -T link.ld board.c -o board.elf
  *     chronoscope watch board.elf --stream /dev/ttyUSB0
  *
+ * With -DCHRONO_MARK_RTT it sends by RTT in place of the UART, and ends when the debugger has read all:
+ *
+ *     chronoscope watch board.elf --stream tcp://localhost:9090
+ *
  * QEMU has no cycle counter, and there TIM2, which it lets run at 1 GHz, is the clock. With shift=0 each
  * instruction takes 1 ns:
  *
@@ -56,11 +60,15 @@ static void sample(void) {
     sampled++;
 }
 
+#ifdef CHRONO_MARK_RTT
+#define put chrono_put_rtt
+#else
 static void put(uint8_t byte) {
     while (!(SERIAL_STATUS & 1u << 7)) {
     }
     SERIAL_DATA = byte;
 }
+#endif
 
 static void end(void) {
     register uint32_t call __asm__("r0") = 0x18;
@@ -97,6 +105,10 @@ void start(void) {
     }
     SYSTICK_CONTROL = 0;
     chrono_drain(put);
+#ifdef CHRONO_MARK_RTT
+    while (chrono_room_rtt() < CHRONO_MARK_RTT_BYTES - 1) {
+    }
+#endif
     end();
 }
 
