@@ -74,17 +74,22 @@ tick:
 /// The image of this source, in the chip's flash, with its symbols.
 fn linked(folder: &Folder, source: &str) -> String {
     let source = VECTORS.to_owned() + source;
-    linked_by("arm-none-eabi-ld", folder, "thumbv7em-none-eabi", "0x08000000", &source)
+    linked_by(&["arm-none-eabi-ld"], folder, "thumbv7em-none-eabi", "0x08000000", &source)
 }
 
+/// The linker of RISC-V of 32 bits.
+const RISC_V: &[&str] = &["riscv64-unknown-elf-ld", "-m", "elf32lriscv"];
+
 /// The image of this source, which begins at an address.
-fn linked_by(linker: &str, folder: &Folder, triple: &str, origin: &str, source: &str) -> String {
+fn linked_by(linker: &[&str], folder: &Folder, triple: &str, origin: &str, source: &str) -> String {
     let (source, object) = (folder.file("app.s", source), folder.path("app.o"));
     let image = folder.path("app.elf");
     let assemble = ["--triple", triple, "--filetype=obj", "-o", &object, &source];
     run(Command::new("llvm-mc").args(assemble)).exits(0);
     let text = format!("-Ttext={origin}");
-    run(Command::new(linker).args([&text, "-e", origin, "-o", &image, &object])).exits(0);
+    let mut command = Command::new(linker[0]);
+    command.args(&linker[1..]).args([&text, "-e", origin, "-o", &image, &object]);
+    run(&mut command).exits(0);
     image
 }
 
@@ -270,7 +275,7 @@ fn every_arrival_on_a_risc_v_waits_for_its_mask_and_for_other_traps() {
         ("vectored", VECTORED, &[0, 0, 3, 2, 1]),
     ] {
         let folder = Folder::new(name);
-        let image = linked_by("ld.lld", &folder, "riscv32", "0x80000000", source);
+        let image = linked_by(RISC_V, &folder, "riscv32", "0x80000000", source);
         let observe = ["observe", &image, "--machine", "virt", "--no-store", "--from", "round"];
         let observe = |more: &[&str]| chronoscope(&[&observe[..], more].concat());
         for number in ["timer", "7"] {
@@ -288,7 +293,7 @@ fn every_arrival_on_a_risc_v_waits_for_its_mask_and_for_other_traps() {
 #[test]
 fn every_arrival_on_a_risc_v_comes_to_a_place() {
     let folder = Folder::new("place");
-    let image = linked_by("ld.lld", &folder, "riscv32", "0x80000000", VECTORED);
+    let image = linked_by(RISC_V, &folder, "riscv32", "0x80000000", VECTORED);
     let observe = ["observe", &image, "--machine", "virt", "--no-store", "--from", "round"];
     let arrivals = ["--to", "timer", "--arrivals", "7"];
     chronoscope(&[&observe[..], &arrivals].concat())
