@@ -13,6 +13,8 @@ Examples:
   chronoscope watch --limit 'control <= 500us' -- ./app
   chronoscope watch --from step --to uretprobe:./app:step -- ./app
                                            of a program without marks
+  chronoscope watch --wakeups --pid 812 -D 10s
+                                           how late do its threads run, once woken?
   chronoscope watch app.elf --chip stm32f405
                                            of firmware, in an emulator
   chronoscope watch app.elf --stream /dev/ttyUSB0
@@ -49,13 +51,18 @@ pub struct Watch {
     /// The marks are in this file, which the program loads: a library.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["image", "from"])]
     pub marks: Option<PathBuf>,
-    /// Measure from this function of the program or of another file, in place of its marks; without
-    /// --to, to its next call.
+    /// Measure from this function of the program or of another file, in place of its marks, or from an
+    /// event of the kernel in a thread of the process: tracepoint:GROUP:EVENT. Without --to, to its
+    /// next one.
     #[arg(long, value_name = "[uprobe:FILE:]FUNCTION")]
     pub from: Option<String>,
     /// Measure to this function, or to the return of one: uretprobe:FILE:FUNCTION.
     #[arg(long, value_name = "[u(ret)probe:FILE:]FUNCTION", requires = "from")]
     pub to: Option<String>,
+    /// Measure how long each wake-up of the program's threads takes until the thread runs, by the
+    /// kernel's events, in place of its marks.
+    #[arg(long, conflicts_with_all = ["image", "marks", "from"])]
+    pub wakeups: bool,
     /// End after this time: a number and s, m, h or d.
     #[arg(short = 'D', value_name = "TIME")]
     pub duration: Option<String>,

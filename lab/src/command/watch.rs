@@ -15,6 +15,7 @@ use chronoscope_machine::{
     watch::{
         self, Watched,
         board::{self, Board},
+        wakeups::{self, Wakeups},
     },
 };
 use chronoscope_run::Limit;
@@ -31,6 +32,7 @@ pub fn execute(arguments: &cli::Watch) -> Result<u8> {
             bail!("an emulator ends after a number of instructions: --instructions, in place of -D")
         }
         Some(_) => image(arguments),
+        None if arguments.wakeups => wakeups(arguments),
         None => program(arguments),
     }
 }
@@ -103,6 +105,15 @@ fn program(arguments: &cli::Watch) -> Result<u8> {
     let case = Case::watch(watched.target(), watched.settings(), limits);
     watched.check()?;
     single::measure(&case, Box::new(watched), &arguments.output, &arguments.keep)
+}
+
+/// Watches the wake-ups of a program's threads.
+fn wakeups(arguments: &cli::Watch) -> Result<u8> {
+    let wakeups = Wakeups::new(&arguments.command, arguments.pid, duration(arguments)?)?;
+    let series = BTreeMap::from([(wakeups::ALL, Kind::Begin)]);
+    let limits = limits(&arguments.limit, &series, true)?;
+    let case = Case::watch(wakeups.target(), wakeups.settings(), limits);
+    single::measure(&case, Box::new(wakeups), &arguments.output, &arguments.keep)
 }
 
 /// The limits of the command line.

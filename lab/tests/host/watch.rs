@@ -283,3 +283,106 @@ fn perf_s_and_bpftrace_s_form_is_kept() {
         assert!(notes.contains(text), "{text} in {notes}");
     }
 }
+
+/// A thread that sleeps until 200 times of its own clock and prints how late it came back from each, in
+/// ns. For the 100th a thread of a real-time class has its processor, from 5 ms before to 30 ms after.
+const SLEEPER: &str = "
+    #define _GNU_SOURCE
+    #include <pthread.h>
+    #include <sched.h>
+    #include <stdio.h>
+    #include <time.h>
+    static struct timespec plus(struct timespec time, long ns) {
+        time.tv_nsec += ns;
+        time.tv_sec += time.tv_nsec / 1000000000;
+        time.tv_nsec %= 1000000000;
+        return time;
+    }
+    static long from(struct timespec start) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec;
+    }
+    static void *hog(void *due) {
+        struct timespec until = *(struct timespec *)due;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, 0);
+        while (from(until) < 35000000) {}
+        return 0;
+    }
+    int main(void) {
+        struct timespec start, due, early;
+        struct sched_param urgent = {.sched_priority = 50};
+        pthread_t thread;
+        cpu_set_t one;
+        int round;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        sched_setaffinity(0, sizeof one, &one);
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        for (round = 1; round <= 200; round++) {
+            due = start = plus(start, round == 100 ? 60000000 : 2000000);
+            if (round == 100) {
+                early = plus(due, -5000000);
+                pthread_create(&thread, 0, hog, &early);
+                if (pthread_setschedparam(thread, SCHED_FIFO, &urgent)) return 1;
+            }
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, 0);
+            printf(\"%ld\\n\", from(due));
+        }
+        return 0;
+    }
+";
+
+/// The wait of a wake-up ends before the thread is back with its own clock.
+#[test]
+fn wake_ups_are_within_what_the_program_sees_itself() {
+    let folder = Folder::new("watch-wakeups");
+    let source = folder.file("sleeper.c", SLEEPER);
+    let path = built(&folder, "sleeper", &source, &[]);
+    let watch = ["watch", "-q", "--no-store", "--wakeups", "--format", "json", "--", &path];
+    let answer = chronoscope(&watch);
+    let case = answer.exits(0).json()["cases"][0].clone();
+    let own: Vec<f64> = answer.stderr.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(own.len(), 200, "{}", answer.stderr);
+    let mut waits = samples(&case, "wake-up");
+    // A thread that comes back late may find its next time passed, and does not sleep.
+    assert!((50..260).contains(&waits.len()), "{}", waits.len());
+    waits.sort_by(f64::total_cmp);
+    let mut late = own.clone();
+    late.sort_by(f64::total_cmp);
+    assert!(waits[waits.len() / 2] < late[late.len() / 2], "{case:#}");
+    // The timer's interrupt may come late itself, on a host that gives this computer no time.
+    let longest = waits[waits.len() - 1];
+    assert!((15e6..=late[199]).contains(&longest), "{longest} {own:?}");
+
+    let limited =
+        chronoscope(&[&watch[..4], &["--limit", "wake-up <= 10ms", "--", &path]].concat());
+    limited.exits(2).shows("rounds of wake-up took over 10");
+    chronoscope(&["watch", "--wakeups", "--limit", "wake <= 1ms", "--", &path])
+        .complains("there is no mark `wake`");
+    chronoscope(&["watch", "--wakeups", "--marks", &path, "--", &path]).complains("cannot be used");
+}
+
+/// System calls of a process, which the kernel counts: 50 sleeps of 2 ms.
+#[test]
+fn events_of_the_kernel_in_a_process_begin_and_end_intervals() {
+    let sleeper = ["-c", "import time\nwhile True: time.sleep(0.002)"];
+    let process = Endless(Command::new("python3").args(sleeper).spawn().unwrap());
+    let pid = process.pid();
+    let calls =
+        ["enter", "exit"].map(|end| format!("tracepoint:syscalls:sys_{end}_clock_nanosleep"));
+    let watch = ["--from", &calls[0], "--to", &calls[1], "-D", "1s", "--pid", &pid];
+    let case = watched(&watch);
+    let name = "syscalls:sys_enter_clock_nanosleep to syscalls:sys_exit_clock_nanosleep";
+    let sleeps = samples(&case, name);
+    assert!(sleeps.len() > 20, "{case:#}");
+    assert!(sleeps.iter().all(|sleep| *sleep > 2e6), "{sleeps:?}");
+    for (from, reason) in [
+        ("tracepoint:sched", "`sched` is no event of the kernel's: write GROUP:EVENT"),
+        ("tracepoint:sched:no_such", "this kernel has no event `sched:no_such`"),
+        ("tracepoint:../sched:x", "is no event of the kernel's"),
+    ] {
+        chronoscope(&["watch", "--from", from, "--pid", &pid]).complains(reason);
+    }
+    chronoscope(&["watch", "--from", &calls[0], "--", "sleep", "1"]).complains("as --pid 812");
+}

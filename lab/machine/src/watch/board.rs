@@ -176,7 +176,7 @@ impl Board {
                     SILENCE.as_secs()
                 );
             }
-            if !terms::has_room(intake.pairing()) {
+            if !terms::has_room(intake.pairing().count()) {
                 remarks.push(terms::full());
                 break;
             }

@@ -4,6 +4,7 @@
 pub mod board;
 mod probes;
 mod terms;
+pub mod wakeups;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,12 +23,12 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use self::{
-    probes::{Hit, Place, Probes},
+    probes::{Argument, Event, Hit, Place, Probes},
     terms::{Live, Terms},
 };
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
-    marks::{Argument, Kind, Mark, Pairing},
+    marks::{self, Kind, Mark, Pairing},
     observe::{self, image::Image},
     stream::{StreamBuilder, samples},
 };
@@ -110,7 +111,8 @@ impl Program {
             .image
             .offset(address)
             .with_context(|| format!("{}: nothing is at {address:#x}", self.shown()))?;
-        Ok(Place { file: self.path.clone(), offset, is_return: false, register: None })
+        let event = Event::Instruction { file: self.path.clone(), offset, is_return: false };
+        Ok(Place { event, argument: Argument::None })
     }
 }
 
@@ -140,15 +142,15 @@ impl Watched {
     }
 
     fn add_functions(&mut self, from: &str, to: Option<&str>) -> Result<()> {
-        let (start, from) = self.function(from)?;
-        if start.is_return {
+        let (start, from) = self.named_place(from)?;
+        if is_return(&start) {
             bail!("an interval begins where a function does: write --from uprobe:FILE:FUNCTION");
         }
-        let end = to.map(|to| self.function(to)).transpose()?.filter(|(end, _)| *end != start);
+        let end = to.map(|to| self.named_place(to)).transpose()?.filter(|(end, _)| *end != start);
         let mark =
             |name: &str, kind| Mark { name: name.to_owned(), kind, address: 0, argument: None };
         let name = match &end {
-            Some((end, to)) if !end.is_return || *to != from => format!("{from} to {to}"),
+            Some((end, to)) if !is_return(end) || *to != from => format!("{from} to {to}"),
             _ => from,
         };
         (self.marks, self.places) = match end {
@@ -162,8 +164,14 @@ impl Watched {
         Ok(())
     }
 
-    /// The place of a function, and its name.
-    fn function(&self, text: &str) -> Result<(Place, String)> {
+    /// The place of a function or of an event of the kernel's, and its name.
+    fn named_place(&self, text: &str) -> Result<(Place, String)> {
+        if let Some(name) = text.strip_prefix("tracepoint:") {
+            if let Subject::Command(_) = self.subject {
+                bail!("an event of the kernel counts in one process: name it, as --pid 812");
+            }
+            return Ok((Place::tracepoint(name, None)?, name.to_owned()));
+        }
         let (rest, is_return) =
             match (text.strip_prefix("uprobe:"), text.strip_prefix("uretprobe:")) {
                 (_, Some(rest)) => (rest, true),
@@ -181,7 +189,13 @@ impl Watched {
                 (self.program.place(found.address)?, found.name)
             }
         };
-        Ok((Place { is_return, ..place }, name))
+        let place = match place.event {
+            Event::Instruction { file, offset, .. } => {
+                Place { event: Event::Instruction { file, offset, is_return }, ..place }
+            }
+            Event::Tracepoint { .. } => place,
+        };
+        Ok((place, name))
     }
 
     /// Adds the marks of a library, or of the program.
@@ -198,8 +212,11 @@ impl Watched {
             );
         }
         for mark in marks {
-            let register = mark.argument.map(|Argument { register, size }| (register, size));
-            self.places.push(Place { register, ..marked.place(mark.address)? });
+            let argument = match &mark.argument {
+                Some(marks::Argument { register, size }) => Argument::Register(*register, *size),
+                None => Argument::None,
+            };
+            self.places.push(Place { argument, ..marked.place(mark.address)? });
             self.marks.push(mark);
         }
         Ok(())
@@ -211,7 +228,9 @@ impl Watched {
     /// # Errors
     /// It is not so; the message has the mend.
     pub fn check(&self) -> Result<()> {
-        let is_own = self.places.iter().all(|place| place.file == self.program.path);
+        let is_own = self.places.iter().all(|place| {
+            matches!(&place.event, Event::Instruction { file, .. } if *file == self.program.path)
+        });
         if let (Subject::Command(_), true) = (&self.subject, is_own)
             && let Some(pid) = running(&self.program.path)
         {
@@ -257,26 +276,93 @@ impl Watched {
     }
 
     /// Takes in hits until the program ends, the time is over or `stop` becomes true.
-    fn watch(&self, probes: &mut Probes, stop: &AtomicBool) -> Result<Seen> {
+    fn watch(&self, probes: &mut Probes, stop: &AtomicBool) -> Result<(Seen, Vec<String>)> {
         let (pairing, live) = (Pairing::new(&self.marks), self.terms.live());
-        let mut seen = Seen { pairing, live, ..Seen::default() };
+        let process = self.subject.process();
+        let mut seen = Seen { pairing, live, process, ..Seen::default() };
+        let remarks = self.subject.follow(probes, &self.terms, stop, &mut seen)?;
+        Ok((seen, remarks))
+    }
+}
+
+/// The taker of hits.
+trait Take {
+    /// Takes in hits in the order of time.
+    fn take(&mut self, hits: Vec<Hit>);
+
+    fn has_room(&self) -> bool;
+
+    /// Returns whether there is no hit of the program's so far.
+    fn is_empty(&self) -> bool;
+}
+
+impl Subject {
+    /// The process that alone is watched.
+    fn process(&self) -> Option<u32> {
+        match self {
+            Self::Process(pid) => Some(*pid),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// Passes on hits until the program ends, its time is over, there is no more room or `stop` becomes
+    /// true. Returns the remarks.
+    fn follow(
+        &self,
+        probes: &mut Probes,
+        terms: &Terms,
+        stop: &AtomicBool,
+        taker: &mut dyn Take,
+    ) -> Result<Vec<String>> {
         let begun = Instant::now();
-        let is_over = || stop.load(Relaxed) || self.terms.is_over(begun);
-        match &self.subject {
-            Subject::Process(pid) => {
+        let is_over = || stop.load(Relaxed) || terms.is_over(begun);
+        let mut remarks = Vec::new();
+        match self {
+            Self::Process(pid) => {
                 let folder = PathBuf::from(format!("/proc/{pid}"));
-                while folder.exists() && !is_over() && seen.has_room() {
+                while folder.exists() && !is_over() && taker.has_room() {
                     thread::sleep(PAUSE);
-                    seen.take(probes.take(false), Some(*pid));
+                    taker.take(probes.take(false));
                 }
-                seen.take(probes.take(true), Some(*pid));
+                taker.take(probes.take(true));
             }
-            Subject::Command(words) => seen.take_all_of(words, probes, &is_over)?,
+            Self::Command(words) => remarks.extend(run_beside(words, probes, &is_over, taker)?),
         }
-        if !seen.has_room() {
-            seen.remarks.push(terms::full());
+        if !taker.has_room() {
+            remarks.push(terms::full());
         }
-        Ok(seen)
+        Ok(remarks)
+    }
+}
+
+/// Runs a command, and passes on hits until it ends, or `is_over` asks it to. Returns a remark on its
+/// end.
+fn run_beside(
+    words: &[OsString],
+    probes: &mut Probes,
+    is_over: &dyn Fn() -> bool,
+    taker: &mut dyn Take,
+) -> Result<Option<String>> {
+    let ends = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        let program = scope.spawn(|| run(words, &ends));
+        while !program.is_finished() {
+            if is_over() || !taker.has_room() {
+                ends.store(true, Relaxed);
+            }
+            thread::sleep(PAUSE);
+            taker.take(probes.take(false));
+        }
+        taker.take(probes.take(true));
+        program.join()
+    });
+    match ended {
+        Ok(Ok(())) => Ok(None),
+        // A program that is asked to end may end by the signal.
+        Ok(Err(_)) if ends.load(Relaxed) => Ok(None),
+        Ok(Err(error)) if taker.is_empty() => Err(error),
+        Ok(Err(error)) => Ok(Some(format!("{error:#}"))),
+        Err(_) => bail!("the program's thread panicked"),
     }
 }
 
@@ -284,52 +370,16 @@ impl Watched {
 #[derive(Default)]
 struct Seen {
     pairing: Pairing,
+    /// The process whose hits count; `None` for all.
+    process: Option<u32>,
     processes: BTreeSet<u32>,
     first: Option<u64>,
-    remarks: Vec<String>,
     live: Live,
 }
 
-impl Seen {
-    /// Runs a command, and takes in the hits of all processes until it ends, or `is_over` asks it to.
-    fn take_all_of(
-        &mut self,
-        words: &[OsString],
-        probes: &mut Probes,
-        is_over: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        let ends = AtomicBool::new(false);
-        let ended = thread::scope(|scope| {
-            let program = scope.spawn(|| run(words, &ends));
-            while !program.is_finished() {
-                if is_over() || !self.has_room() {
-                    ends.store(true, Relaxed);
-                }
-                thread::sleep(PAUSE);
-                self.take(probes.take(false), None);
-            }
-            self.take(probes.take(true), None);
-            program.join()
-        });
-        match ended {
-            Ok(Ok(())) => Ok(()),
-            // A program that is asked to end may end by the signal.
-            Ok(Err(_)) if ends.load(Relaxed) => Ok(()),
-            Ok(Err(error)) if self.pairing.count() == 0 => Err(error),
-            Ok(Err(error)) => {
-                self.remarks.push(format!("{error:#}"));
-                Ok(())
-            }
-            Err(_) => bail!("the program's thread panicked"),
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        terms::has_room(&self.pairing)
-    }
-
-    /// Takes in hits of a process, or of all.
-    fn take(&mut self, hits: Vec<Hit>, process: Option<u32>) {
+impl Take for Seen {
+    fn take(&mut self, hits: Vec<Hit>) {
+        let process = self.process;
         for hit in hits.into_iter().filter(|hit| process.is_none_or(|one| one == hit.process)) {
             let first = *self.first.get_or_insert(hit.time);
             self.processes.insert(hit.process);
@@ -339,6 +389,19 @@ impl Seen {
         }
         self.live.show(&self.pairing, 1.0);
     }
+
+    fn has_room(&self) -> bool {
+        terms::has_room(self.pairing.count())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pairing.count() == 0
+    }
+}
+
+/// Returns whether a place is the return of a function.
+fn is_return(place: &Place) -> bool {
+    matches!(place.event, Event::Instruction { is_return: true, .. })
 }
 
 /// Runs a command to its end; its output goes to this process' standard error.
@@ -431,7 +494,7 @@ impl Machine for Watched {
         stream.send(&Record::Clock(clock))?;
         let control = control()?;
         let mut probes = Probes::open(&self.places)?;
-        let seen = self.watch(&mut probes, start.stop)?;
+        let (seen, remarks) = self.watch(&mut probes, start.stop)?;
         let evidence =
             |name, value, low, high| Record::Evidence(Evidence { name, value, low, high });
         let processes = seen.processes.len();
@@ -447,7 +510,7 @@ impl Machine for Watched {
             let line = format!("{processes} processes of the program have set marks: all count");
             stream.send(&Record::Log(&line))?;
         }
-        for line in &seen.remarks {
+        for line in &remarks {
             stream.send(&Record::Log(line))?;
         }
         sink(&stream.end()?)?;

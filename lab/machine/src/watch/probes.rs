@@ -1,5 +1,6 @@
-//! Uprobes: the Linux kernel records each execution of a place in a program's file, by all processes.
-//! They are perf events, which end with the process that opened them, however it ends.
+//! Uprobes and tracepoints: the Linux kernel records each execution of a place in a program's file, or
+//! of an event of its own, by all processes. They are perf events, which end with the process that
+//! opened them, however it ends.
 
 use std::{
     ffi::CString,
@@ -23,17 +24,87 @@ const ALL_BUFFERS: usize = 32 << 20;
 /// The most buffers, which are one for each place and processor.
 const MOST_BUFFERS: usize = 4096;
 
-/// A place in a program's file.
+/// A place that the kernel records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// The program or the library.
-    pub file: PathBuf,
-    /// The offset of the instruction in the file, in bytes.
-    pub offset: u64,
-    /// The hit is the return of the function that begins there.
-    pub is_return: bool,
-    /// perf's number of a register to read, and how many of its bytes count.
-    pub register: Option<(usize, usize)>,
+    pub event: Event,
+    /// The number to read at each hit.
+    pub argument: Argument,
+}
+
+/// The sort of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// An instruction of a program or a library.
+    Instruction {
+        file: PathBuf,
+        /// The place of the instruction in the file, in bytes.
+        offset: u64,
+        /// The hit is the return of the function that begins there.
+        is_return: bool,
+    },
+    /// An event of the kernel's, as `sched:sched_switch`.
+    Tracepoint { name: String, id: u64 },
+}
+
+/// The number that a hit brings along.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Argument {
+    None,
+    /// perf's number of a register, and how many of its bytes count.
+    Register(usize, usize),
+    /// The place of a whole number of four bytes in the kernel's record.
+    Field(usize),
+}
+
+impl Place {
+    /// An event of the kernel's, and its field of four bytes to read.
+    ///
+    /// # Errors
+    /// There is no such event or field, or this account may not read of it.
+    pub fn tracepoint(name: &str, field: Option<&str>) -> Result<Self> {
+        let found = name.split_once(':').and_then(|(group, event)| {
+            let is_name =
+                |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let folder = Path::new(EVENTS).join(group).join(event);
+            let id =
+                (is_name(group) && is_name(event)).then(|| fs::read_to_string(folder.join("id")));
+            Some((folder, id?))
+        });
+        let shown = printable(name);
+        let Some((folder, id)) = found else {
+            bail!("`{shown}` is no event of the kernel's: write GROUP:EVENT, as sched:sched_switch")
+        };
+        let id = match id {
+            Ok(id) => id.trim().parse().with_context(|| format!("`{shown}` has no number"))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                bail!("this kernel has no event `{shown}`: `perf list tracepoint` has all, as root")
+            }
+            Err(_) => bail!("events of the kernel need root: start as root"),
+        };
+        let argument = match field {
+            None => Argument::None,
+            Some(field) => {
+                let form = fs::read_to_string(folder.join("format"))?;
+                let at = offset_of(&form, field);
+                Argument::Field(at.with_context(|| format!("`{shown}` has no field `{field}`"))?)
+            }
+        };
+        Ok(Self { event: Event::Tracepoint { name: name.to_owned(), id }, argument })
+    }
+}
+
+/// The folder of the kernel's events.
+const EVENTS: &str = "/sys/kernel/tracing/events";
+
+/// The offset of a field of four bytes in an event's record, by the kernel's description.
+fn offset_of(form: &str, field: &str) -> Option<usize> {
+    let ending = format!(" {field};");
+    let line = form.lines().find(|line| {
+        line.split('\t').any(|part| part.starts_with("field:") && part.ends_with(&ending))
+    })?;
+    let value = |name| line.split('\t').find_map(|part| part.strip_prefix(name)?.strip_suffix(';'));
+    (value("size:")? == "4").then(|| value("offset:")?.parse().ok())?
 }
 
 /// A hit of a place.
@@ -46,7 +117,7 @@ pub struct Hit {
     /// The process and the thread.
     pub process: u32,
     pub thread: u32,
-    /// The register's value.
+    /// The number of the place's argument.
     pub argument: Option<u64>,
 }
 
@@ -62,7 +133,7 @@ pub struct Probes {
 
 struct Buffer {
     place: usize,
-    size: Option<usize>,
+    argument: Argument,
     sampler: Sampler,
 }
 
@@ -72,7 +143,6 @@ impl Probes {
     /// # Errors
     /// The kernel has no uprobes or refuses them to this account, or there are too many places.
     pub fn open(places: &[Place]) -> Result<Self> {
-        let kind = kind()?;
         let processors = processors()?;
         if places.len() * processors.len() > MOST_BUFFERS {
             bail!(
@@ -86,14 +156,12 @@ impl Probes {
         let mut buffers = Vec::new();
         for (number, place) in places.iter().enumerate() {
             for processor in &processors {
-                let sampler = sampler(kind, place, *processor, size)
-                    .map_err(|error| refused(place, error))?;
-                let size = place.register.map(|(_, size)| size);
-                buffers.push(Buffer { place: number, size, sampler });
+                let sampler = sampler(place, *processor, size)?;
+                buffers.push(Buffer { place: number, argument: place.argument, sampler });
             }
         }
         for buffer in &mut buffers {
-            buffer.sampler.as_counter_mut().enable().context("a uprobe cannot be enabled")?;
+            buffer.sampler.as_counter_mut().enable().context("an event cannot be enabled")?;
         }
         Ok(Self { buffers, early: Vec::new(), lost: 0 })
     }
@@ -107,13 +175,20 @@ impl Probes {
             while let Some(record) = buffer.sampler.next_record() {
                 match record.parse_record() {
                     Ok(Record::Sample(sample)) => {
-                        let value = sample.regs_user().and_then(|all| all.regs.first().copied());
+                        let argument = match buffer.argument {
+                            Argument::None => None,
+                            Argument::Register(_, size) => {
+                                let all = sample.regs_user();
+                                all.and_then(|all| Some(low(*all.regs.first()?, size)))
+                            }
+                            Argument::Field(at) => sample.raw().and_then(|raw| word(raw, at)),
+                        };
                         self.early.push(Hit {
                             time: sample.time().unwrap_or_default(),
                             place: buffer.place,
                             process: sample.pid().unwrap_or_default(),
                             thread: sample.tid().unwrap_or_default(),
-                            argument: value.zip(buffer.size).map(|(value, size)| low(value, size)),
+                            argument,
                         });
                     }
                     Ok(Record::Lost(lost)) => self.lost += lost.lost,
@@ -133,8 +208,14 @@ fn low(value: u64, bytes: usize) -> u64 {
     if bytes < 8 { value & ((1 << (8 * bytes)) - 1) } else { value }
 }
 
-/// perf's number of the kind of event.
-fn kind() -> Result<u32> {
+/// The number at a place of a record.
+fn word(record: &[u8], at: usize) -> Option<u64> {
+    let bytes = record.get(at..at.checked_add(4)?)?.try_into().ok()?;
+    Some(u32::from_ne_bytes(bytes).into())
+}
+
+/// perf's number of uprobes.
+fn kind_of_uprobes() -> Result<u32> {
     let text = fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").map_err(|_| {
         anyhow!("this kernel has no uprobes (CONFIG_UPROBE_EVENTS), by which a process is watched")
     })?;
@@ -149,53 +230,78 @@ fn processors() -> Result<Vec<usize>> {
 }
 
 /// The buffer of a place's hits on one processor.
-fn sampler(kind: u32, place: &Place, processor: usize, size: usize) -> io::Result<Sampler> {
-    let path = CString::new(place.file.as_os_str().as_bytes())?;
+fn sampler(place: &Place, processor: usize, size: usize) -> Result<Sampler> {
     let mut builder = Builder::new(Software::DUMMY);
     let attributes = builder.attrs_mut();
-    (attributes.type_, attributes.config) = (kind, place.is_return.into());
-    // The kernel reads the path when the event is built.
-    attributes.uprobe_path = path.as_ptr().addr() as u64;
-    attributes.probe_offset = place.offset;
+    let mut path = CString::default();
+    match &place.event {
+        Event::Instruction { file, offset, is_return } => {
+            path = CString::new(file.as_os_str().as_bytes())?;
+            (attributes.type_, attributes.config) = (kind_of_uprobes()?, (*is_return).into());
+            // The kernel reads the path when the event is built.
+            attributes.uprobe_path = path.as_ptr().addr() as u64;
+            attributes.probe_offset = *offset;
+        }
+        Event::Tracepoint { id, .. } => (attributes.type_, attributes.config) = (TRACEPOINT, *id),
+    }
     let mut content = SampleFlag::TID | SampleFlag::TIME;
-    if let Some((register, _)) = place.register {
-        content |= SampleFlag::REGS_USER;
-        builder.sample_regs_user(1 << register);
+    match place.argument {
+        Argument::None => {}
+        Argument::Register(register, _) => {
+            content |= SampleFlag::REGS_USER;
+            builder.sample_regs_user(1 << register);
+        }
+        Argument::Field(_) => content |= SampleFlag::RAW,
     }
     builder.any_pid().one_cpu(processor).sample_period(1).sample(content);
     builder.include_kernel().clockid(Clock::MONOTONIC);
-    builder.build()?.sampled(size)
+    let sampler = builder.build().and_then(|counter| counter.sampled(size));
+    drop(path);
+    sampler.map_err(|error| refused(place, error))
 }
+
+/// perf's number of tracepoints.
+const TRACEPOINT: u32 = 2;
 
 /// The reason why a place is not recorded, and the mend.
 fn refused(place: &Place, error: io::Error) -> anyhow::Error {
     const TOO_MANY_FILES: i32 = 24;
-    let file = printable(&place.file.display().to_string());
+    if error.raw_os_error() == Some(TOO_MANY_FILES) {
+        return anyhow!("too many open files for all marks and processors: raise `ulimit -n`");
+    }
+    let (file, offset) = match &place.event {
+        Event::Instruction { file, offset, .. } => (printable(&file.display().to_string()), offset),
+        Event::Tracepoint { name, .. } => {
+            let name = printable(name);
+            return match error.kind() {
+                ErrorKind::PermissionDenied => anyhow!(
+                    "events of the kernel need root, or the capability CAP_PERFMON: start as root"
+                ),
+                _ => anyhow!(error).context(format!("the kernel does not give the event `{name}`")),
+            };
+        }
+    };
     match error.kind() {
         ErrorKind::PermissionDenied => anyhow!(
             "uprobes need root, or the capabilities CAP_PERFMON and CAP_SYS_PTRACE: start as root, or \
              watch an image in an emulator"
         ),
         ErrorKind::InvalidInput => anyhow!(
-            "{file}: the kernel sets no uprobe at offset {:#x}: name the first instruction of a \
-             function",
-            place.offset
+            "{file}: the kernel sets no uprobe at offset {offset:#x}: name the first instruction of a \
+             function"
         ),
-        _ if error.raw_os_error() == Some(TOO_MANY_FILES) => {
-            anyhow!("too many open files for all marks and processors: raise `ulimit -n`")
-        }
-        _ => anyhow!(error).context(format!("{file}: no uprobe at offset {:#x}", place.offset)),
+        _ => anyhow!(error).context(format!("{file}: no uprobe at offset {offset:#x}")),
     }
 }
 
-/// Returns whether this computer has uprobes for this account: sets one where nothing executes it.
+/// Returns whether this computer records this place for this account: has it recorded on one
+/// processor for a moment.
 ///
 /// # Errors
-/// It has none; the message has the mend.
+/// It does not; the message has the mend.
 pub fn check(place: &Place) -> Result<()> {
-    sampler(kind()?, place, processors()?.first().copied().unwrap_or_default(), BUFFER[0])
-        .map(drop)
-        .map_err(|error| refused(place, error))
+    let processor = processors()?.first().copied().unwrap_or_default();
+    sampler(place, processor, BUFFER[0]).map(drop)
 }
 
 /// The file's path as the kernel reads it.
@@ -207,6 +313,20 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_is_found_by_its_name() {
+        let form = "format:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+                    \tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+                    \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n";
+        assert_eq!(offset_of(form, "pid"), Some(24));
+        assert_eq!(offset_of(form, "common_pid"), Some(4));
+        assert_eq!(offset_of(form, "comm[16]"), None);
+        assert_eq!(offset_of(form, "prio"), None);
+        assert_eq!(word(&[1, 2, 0, 0, 0, 3], 1), Some(u32::from_ne_bytes([2, 0, 0, 0]).into()));
+        assert_eq!(word(&[1, 2, 0], 0), None);
+        assert_eq!(word(&[1, 2, 0], usize::MAX), None);
+    }
 
     #[test]
     fn the_low_bytes_count() {

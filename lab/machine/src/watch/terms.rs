@@ -74,9 +74,9 @@ impl Live {
     }
 }
 
-/// Returns whether there is room for further intervals.
-pub(super) fn has_room(pairing: &Pairing) -> bool {
-    pairing.count() < MOST_INTERVALS
+/// Returns whether there is room beyond this number of intervals.
+pub(super) fn has_room(intervals: usize) -> bool {
+    intervals < MOST_INTERVALS
 }
 
 /// The remark on a watch that has no room for further intervals.
