@@ -1,4 +1,4 @@
-// A kernel module that disturbs the processor for 300 µs in every 7.3 ms: the culprit that a trace must
+// A kernel module that disturbs the processor for 300 µs in every 7.6 ms: the culprit that a trace must
 // name. KIND says by what.
 
 #include <linux/delay.h>
@@ -15,14 +15,18 @@
 enum { TIMER, IRQS_OFF, PREEMPTION_OFF, FIFO, TASKLET, WORK, STOPPED };
 
 #define TAKES_NS 300000
-#define EVERY_US 7300
+// With the disturbance 7.618 ms, so that in a case of 1 ms each due time meets another part of it.
+#define EVERY_US 7318
 
+// Reads the clock seldom: it is read by a retpoline, through which the kernel unwinds no stack.
 static noinline void burn(void)
 {
 	u64 end = ktime_get_ns() + TAKES_NS;
+	int turn;
 
 	while (ktime_get_ns() < end)
-		cpu_relax();
+		for (turn = 0; turn < 1000; turn++)
+			cpu_relax();
 }
 
 static struct hrtimer timer;
