@@ -265,3 +265,31 @@ fn an_image_that_cannot_be_watched_is_one_line() {
     let json: Value = Value::String(never.exits(4).stdout.clone());
     assert!(json.as_str().unwrap().contains("`control` was never reached"), "{json}");
 }
+
+/// The sizes that the compiler's own `size` prints.
+#[test]
+fn limits_guard_the_sizes_of_an_image() {
+    let folder = Folder::new("watch-sizes");
+    let image = example(&folder);
+    let printed = run(Command::new("arm-none-eabi-size").arg(&image)).exits(0).stdout.clone();
+    let words: Vec<u64> = printed
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .map_while(|word| word.parse().ok())
+        .collect();
+    let [text, data, bss, ..] = words[..] else { panic!("{printed}") };
+    let watch = |limits: &[&str]| {
+        let watch = ["watch", &image, "--machine", "netduinoplus2", "--no-store"];
+        chronoscope(&[&watch[..], limits].concat())
+    };
+    let (flash, memory) = (text + data, data + bss);
+    let [fits, full] = [flash, flash - 1].map(|most| format!("flash <= {most}"));
+    watch(&["--limit", &fits, "--limit", &format!("RAM <= {memory}")])
+        .exits(0)
+        .shows("2 of 2 limits hold");
+    watch(&["--limit", &full]).exits(2);
+    watch(&["--limit", &format!("RAM <= {}", memory - 1)]).exits(2).shows("RAM");
+    watch(&["--limit", "flash <= 1ms"]).complains("`flash` is a number");
+}

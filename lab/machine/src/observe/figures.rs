@@ -71,7 +71,9 @@ pub fn encode(
     if let Some(named) = named {
         encoder.named(named)?;
     }
-    if !observed.is_watched {
+    if observed.is_watched {
+        observed.image.sizes().send(&mut encoder.stream, &observed.marks)?;
+    } else {
         encoder.seen(observed, figures, named)?;
     }
     if figures.is_empty() && named.is_none_or(Named::is_empty) {

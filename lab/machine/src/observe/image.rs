@@ -11,16 +11,20 @@ use std::{
 use addr2line::demangle_auto;
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use object::{
-    Architecture, BinaryFormat, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind,
+    Architecture, BinaryFormat, Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags,
+    SymbolKind,
+    elf::{SHF_ALLOC, SHF_WRITE},
     read::File,
 };
 
 use crate::{
     marks::{self, Mark},
     profile::Symbols,
+    stream::StreamBuilder,
 };
 use chronoscope_base::digest::sha256;
 use chronoscope_run::names::GIVEN_IMAGE;
+use chronoscope_suite::wire::{Series, Unit};
 use chronoscope_units::{printable, words};
 
 /// The longest image that is read, in bytes.
@@ -47,6 +51,34 @@ pub struct Image {
     /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     bytes: Vec<u8>,
+}
+
+/// The bytes of an image on its chip: code, constants and initial values, and variables. Stacks and
+/// heaps count where the image reserves them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sizes {
+    flash: u64,
+    memory: u64,
+}
+
+/// The names of the series of an image's sizes.
+const SIZES: [&str; 2] = ["flash", "RAM"];
+
+impl Sizes {
+    /// The sizes and their names, but for names that the image's own marks have.
+    pub(crate) fn beside(self, marks: &[Mark]) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = SIZES.into_iter().zip([self.flash, self.memory]);
+        all.filter(|(name, _)| marks.iter().all(|mark| mark.name != *name))
+    }
+
+    /// Appends a series for each size.
+    pub(crate) fn send(self, stream: &mut StreamBuilder, marks: &[Mark]) -> Result<()> {
+        for (name, size) in self.beside(marks) {
+            let series = Series { unit: Unit::Count, ..Series::auxiliary(name) };
+            stream.values(series, &[size])?;
+        }
+        Ok(())
+    }
 }
 
 /// The sort of a symbol.
@@ -139,6 +171,26 @@ impl Image {
     /// Their notes are damaged.
     pub fn marks(&self) -> Result<Vec<Mark>> {
         parse(&self.bytes).map_or_else(|| Ok(Vec::new()), |file| marks::read(&file))
+    }
+
+    /// The bytes that the image takes on its chip.
+    pub(crate) fn sizes(&self) -> Sizes {
+        let mut sizes = Sizes::default();
+        let Some(file) = parse(&self.bytes) else { return sizes };
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            if !sh_flags.contains(SHF_ALLOC) {
+                continue;
+            }
+            // Initial values of variables are kept with the constants.
+            if section.file_range().is_some() {
+                sizes.flash = sizes.flash.saturating_add(section.size());
+            }
+            if sh_flags.contains(SHF_WRITE) {
+                sizes.memory = sizes.memory.saturating_add(section.size());
+            }
+        }
+        sizes
     }
 
     /// The offset in the file of an address in the program's memory; `None` if nothing is loaded there.

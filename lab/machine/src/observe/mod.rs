@@ -354,9 +354,10 @@ impl<'m> Observed<'m> {
         parameters
     }
 
-    /// The names of the image's own marks, and their kinds.
+    /// The names of the image's own marks and of its sizes, and their kinds.
     pub fn marks(&self) -> BTreeMap<&str, Kind> {
-        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
+        let sizes = self.image.sizes().beside(&self.marks).map(|(name, _)| (name, Kind::Value));
+        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).chain(sizes).collect()
     }
 
     /// The figures of a file of events, and of the view's tasks.

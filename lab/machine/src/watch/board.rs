@@ -126,7 +126,8 @@ impl Board {
 
     /// The names of the series that may arise, and their kinds.
     pub fn marks(&self) -> BTreeMap<&str, Kind> {
-        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).collect()
+        let sizes = self.image.sizes().beside(&self.marks).map(|(name, _)| (name, Kind::Value));
+        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).chain(sizes).collect()
     }
 
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view
@@ -270,6 +271,7 @@ impl Machine for Board {
             }
             terms::send(&mut stream, series)?;
         }
+        self.image.sizes().send(&mut stream, &self.marks)?;
         for line in remarks(&counts).iter().chain(&lines) {
             stream.send(&Record::Log(line))?;
         }
