@@ -117,3 +117,63 @@ fn traces_of_barectf_have_the_intervals_of_the_program_that_recorded() {
     let empty = folder.path("empty");
     chronoscope(&["import", &empty, "--store", &store]).exits(1);
 }
+
+/// The numbers of a field of each value of a list.
+fn numbers(list: &Value, field: &str) -> Vec<f64> {
+    list.as_array().unwrap().iter().map(|one| one[field].as_f64().unwrap()).collect()
+}
+
+/// Nearly equal: a sample is a whole number of ns.
+#[track_caller]
+fn assert_near(ours: &[f64], theirs: &[f64]) {
+    let near = |(ours, theirs): (&f64, &f64)| (ours - theirs).abs() <= 1e-3 * theirs;
+    assert!(ours.len() == theirs.len() && ours.iter().zip(theirs).all(near), "{ours:?} {theirs:?}");
+}
+
+#[test]
+fn results_of_hyperfine_are_its_runs() {
+    let folder = Folder::new("import-hyperfine");
+    let export =
+        ["-N", "--runs", "12", "--style", "none", "--export-json", "result.json", "sleep 0.01"];
+    tool("hyperfine", &export, &folder).exits(0);
+    let theirs: Value =
+        serde_json::from_slice(&fs::read(folder.path("result.json")).unwrap()).unwrap();
+    let times = theirs["results"][0]["times"].as_array().unwrap().iter();
+    let times: Vec<f64> = times.map(|time| 1e6 * time.as_f64().unwrap()).collect();
+    let case = imported(&folder, &[&folder.path("result.json")]);
+    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    let ours = lengths(&case);
+    assert_near(ours.values().next().unwrap(), &times);
+}
+
+/// A benchmark of Google's library.
+const BENCHMARK: &str = "
+    #include <benchmark/benchmark.h>
+    static void sum(benchmark::State &state) {
+        for (auto _ : state) {
+            int all = 0;
+            for (int one = 0; one < 1000; one++) benchmark::DoNotOptimize(all += one);
+        }
+    }
+    BENCHMARK(sum);
+    BENCHMARK_MAIN();
+";
+
+#[test]
+fn results_of_google_benchmark_are_its_repetitions() {
+    let folder = Folder::new("import-google");
+    let source = folder.file("sum.cpp", BENCHMARK);
+    let build = ["-O1", &source, "-o", "sum", "-lbenchmark", "-lpthread"];
+    tool("g++", &build, &folder).exits(0);
+    let out = ["--benchmark_out_format=json", "--benchmark_out=result.json"];
+    let few = ["--benchmark_repetitions=5", "--benchmark_min_time=0.02"];
+    tool(&folder.path("sum"), &[&few[..], &out].concat(), &folder).exits(0);
+    let theirs: Value =
+        serde_json::from_slice(&fs::read(folder.path("result.json")).unwrap()).unwrap();
+    let all = theirs["benchmarks"].as_array().unwrap().iter();
+    let own: Value = all.filter(|one| one["run_type"] == "iteration").cloned().collect();
+    let case = imported(&folder, &[&folder.path("result.json")]);
+    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    let repetitions = &case["series"][0]["by_repetition"];
+    assert_near(&numbers(repetitions, "p50"), &numbers(&own, "real_time"));
+}
