@@ -83,6 +83,10 @@ pub fn text_of(folder: &Path, stop: &AtomicBool) -> Result<Vec<u8>> {
         Some(one) if one.is_missing() => {
             anyhow!("a trace in the Common Trace Format is read by {READER}: install babeltrace2")
         }
+        Some(child::Error::Failed(_)) => anyhow!(
+            "{READER} cannot read it: it is cut off or damaged; the reasons: {READER} {}",
+            printable(&folder.display().to_string())
+        ),
         _ => error,
     })?;
     ensure!(!text.is_empty(), "there is no event in it");
