@@ -27,6 +27,10 @@
  *
  * chrono_drain must be called at least once in half a period of the clock: of 32 bits at 84 MHz, 25 s.
  *
+ * chrono_name(id, "control") names the task that the numbers `task_runs` and `task_ready` mean: the
+ * hooks of a kernel set those (chronoscope_freertos.h). At most CHRONO_MARK_NAMES tasks, 16 if nothing
+ * is defined, have names, of at most 16 letters.
+ *
  * The channel of RTT has CHRONO_MARK_RTT_BYTES bytes, 1024 if nothing is defined, and chrono_room_rtt()
  * of them are free. chrono_put_rtt never waits: a byte that finds it full is left out, and its mark
  * counts as lost.
@@ -53,6 +57,7 @@ static inline void chrono_start_counter(volatile const void *counter, uint32_t h
 }
 static inline void chrono_start_mcycle(uint32_t hertz) { (void)hertz; }
 static inline void chrono_drain(void (*put)(uint8_t)) { (void)put; }
+static inline void chrono_name(uint32_t id, const char *name) { (void)id, (void)name; }
 static inline void chrono_put_rtt(uint8_t byte) { (void)byte; }
 static inline uint32_t chrono_room_rtt(void) { return CHRONO_MARK_RTT_BYTES - 1; }
 
@@ -132,6 +137,7 @@ extern struct chrono_ring_ chrono_ring;
 #define CHRONO_MARK_WITH_UNORDERED_(name, value) CHRONO_MARK_WITH_(name, value)
 
 void chrono_drain(void (*put)(uint8_t));
+void chrono_name(uint32_t id, const char *name);
 #ifdef CHRONO_MARK_RTT
 /* The control block of RTT: a debugger finds it by its first 16 bytes, or by its name. */
 struct chrono_rtt_ {
@@ -165,6 +171,32 @@ static struct {
     uint32_t since;   /* the records since the last head of the stream */
     uint32_t stamped; /* the clock at that head */
 } chrono_stream_;
+
+#ifndef CHRONO_MARK_NAMES
+#define CHRONO_MARK_NAMES 16
+#endif
+static struct {
+    uint32_t words[CHRONO_MARK_NAMES][5]; /* an id, and 16 letters */
+    uint32_t count, sent, repeated;
+} chrono_names_;
+
+/* A task that has another one's id takes its place. */
+void chrono_name(uint32_t id, const char *name) {
+    unsigned place = 0, letter;
+    while (place < chrono_names_.count && chrono_names_.words[place][0] != id)
+        place++;
+    if (place == CHRONO_MARK_NAMES)
+        return;
+    for (letter = 0; letter < 4; letter++)
+        chrono_names_.words[place][1 + letter] = 0;
+    for (letter = 0; letter < 16 && name[letter]; letter++)
+        chrono_names_.words[place][1 + letter / 4] |= (uint32_t)(uint8_t)name[letter] << (8 * (letter % 4));
+    chrono_names_.words[place][0] = id;
+    if (place == chrono_names_.count)
+        chrono_names_.count++;
+    if (place < chrono_names_.sent)
+        chrono_names_.sent = place;
+}
 
 static uint32_t chrono_now_(void) {
 #ifdef __riscv
@@ -210,6 +242,11 @@ static void chrono_send_head_(uint32_t now, void (*put)(uint8_t)) {
     chrono_stream_.since = 0;
     chrono_stream_.stamped = now;
     chrono_send_('H', words, 5, put);
+    /* Who listens since then hears each name within as many heads. */
+    if (chrono_names_.repeated < chrono_names_.sent)
+        chrono_send_('N', chrono_names_.words[chrono_names_.repeated++], 5, put);
+    else
+        chrono_names_.repeated = 0;
 }
 
 /* Sends the records so far, at most as many as the ring has. Not from two places at once. */
@@ -224,6 +261,8 @@ void chrono_drain(void (*put)(uint8_t)) {
     passed = to - from + (to < from ? chrono_stream_.top + 1 : 0);
     if (chrono_stream_.since > 63 || passed > chrono_stream_.top / 8)
         chrono_send_head_(now, put);
+    while (chrono_names_.sent < chrono_names_.count)
+        chrono_send_('N', chrono_names_.words[chrono_names_.sent++], 5, put);
     for (turn = 0; turn < CHRONO_MARK_SLOTS; turn++) {
         const uint32_t head = chrono_ring.head, position = chrono_stream_.tail;
         const volatile uint32_t *slot = chrono_ring.slots[(position + 1) % CHRONO_MARK_SLOTS];

@@ -146,12 +146,23 @@ impl Board {
             return None;
         }
         STARTED.store(true, Relaxed);
-        let stream = Stream { hertz, top, is_down, tail: head(), since: HEADS, stamped: now() };
+        let (since, names) = (HEADS, Names::new());
+        let stream = Stream { hertz, top, is_down, tail: head(), since, stamped: now(), names };
         for _ in 0..8.min((1_usize << BITS) / 4) {
             crate::begin!(mark_to_mark);
             crate::end!(mark_to_mark);
         }
         Some(Self { stream, _one: () })
+    }
+
+    /// Names the task that the numbers `task_runs` and `task_ready` mean, which a kernel's hooks set. At
+    /// most 16 tasks have names, of at most 16 letters; a task that has another one's id takes its
+    /// place.
+    pub fn name(&mut self, id: u32, name: &str) {
+        #[cfg(is_board)]
+        self.stream.names.add(id, name);
+        #[cfg(not(is_board))]
+        let _ = (id, name);
     }
 
     /// Sends the records so far byte by byte, at most as many as the ring has. Must be called at
@@ -182,6 +193,52 @@ struct Stream {
     /// The records since the last head, and the clock then.
     since: u32,
     stamped: u32,
+    names: Names,
+}
+
+/// The names of tasks: an id and 16 letters each.
+#[cfg(is_board)]
+struct Names {
+    words: [[u32; 5]; 16],
+    count: usize,
+    sent: usize,
+    /// The next one to send again, with a head.
+    repeated: usize,
+}
+
+#[cfg(is_board)]
+impl Names {
+    const fn new() -> Self {
+        Self { words: [[0; 5]; 16], count: 0, sent: 0, repeated: 0 }
+    }
+
+    fn add(&mut self, id: u32, name: &str) {
+        let known = self.words[..self.count].iter().position(|words| words[0] == id);
+        let place = known.unwrap_or(self.count);
+        let Some(words) = self.words.get_mut(place) else { return };
+        *words = [id, 0, 0, 0, 0];
+        for (letter, byte) in name.bytes().take(16).enumerate() {
+            words[1 + letter / 4] |= u32::from(byte) << (8 * (letter % 4));
+        }
+        self.count = self.count.max(place + 1);
+        self.sent = self.sent.min(place);
+    }
+
+    /// Sends the names that were not sent, and with a head one that was: who listens since then hears
+    /// each within as many heads.
+    fn send(&mut self, is_head: bool, put: &mut dyn FnMut(u8)) {
+        if is_head {
+            match self.words[..self.sent].get(self.repeated) {
+                Some(words) => send(b'N', words, put),
+                None => self.repeated = usize::MAX,
+            }
+            self.repeated = self.repeated.wrapping_add(1);
+        }
+        for words in &self.words[self.sent..self.count] {
+            send(b'N', words, put);
+        }
+        self.sent = self.count;
+    }
 }
 
 /// The number of records so far.
@@ -217,11 +274,13 @@ impl Stream {
         // The period of a counter of 32 bits is 0.
         let period = if to < from { self.top.wrapping_add(1) } else { 0 };
         let passed = to.wrapping_sub(from).wrapping_add(period);
-        if self.since >= HEADS || passed > self.top / 8 {
+        let is_head = self.since >= HEADS || passed > self.top / 8;
+        if is_head {
             (self.since, self.stamped) = (0, now);
             let form = 1 | u32::from(self.is_down) << 8;
             send(b'H', &[form, self.hertz, self.top, self.tail, now], put);
         }
+        self.names.send(is_head, put);
         for _ in 0..1 << BITS {
             let position = self.tail;
             if head() == position {

@@ -5,7 +5,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
@@ -211,7 +211,8 @@ fn application(folder: &Folder, options: &[&str]) -> String {
     }
     let port = "portable/GCC/ARM_CM4F";
     compiler.arg("-I").arg(kernel.join("include")).arg("-I").arg(kernel.join(port));
-    compiler.arg("-T").arg(sources.join("link.ld")).arg(sources.join("main.c"));
+    compiler.arg("-T").arg(sources.join("link.ld"));
+    compiler.args(["main.c", "marks.c"].map(|file| sources.join(file)));
     let port = format!("{port}/port.c");
     for file in ["tasks.c", "queue.c", "list.c", &port, "portable/MemMang/heap_4.c"] {
         compiler.arg(kernel.join(file));
@@ -279,6 +280,40 @@ fn an_application_of_freertos_is_shown_by_its_tasks_names() {
     let untyped = application(&folder, &["-g1", "-DSTACK"]);
     let untyped = by_view(&untyped, "freertos", &[]).exits(0).json();
     assert_eq!(untyped["cases"][0]["series"], case["series"]);
+}
+
+/// The samples of a series of a case.
+#[track_caller]
+fn samples(case: &Value, name: &str) -> Vec<f64> {
+    let mut all = case["series"].as_array().expect("a case has series").iter();
+    let names = || case["series"].as_array().unwrap().iter().map(|one| one["name"].to_string());
+    let found = all.find(|series| series["name"] == name);
+    let found = found.unwrap_or_else(|| panic!("no {name} in {:?}", names().collect::<Vec<_>>()));
+    found["samples"].as_array().unwrap().iter().map(|one| one[1].as_f64().unwrap()).collect()
+}
+
+/// The kernel's hooks, and the observer, in the same image: each instruction takes a nanosecond.
+#[test]
+fn tasks_of_freertos_by_its_hooks_are_those_of_the_view() {
+    let folder = Folder::new("hooks-freertos");
+    let image = application(&folder, &["-DCHRONO_MARK_BOARD", "-DCHRONO_MARK_SLOTS=1024"]);
+    let stream = folder.path("marks.bin");
+    let mut qemu = Command::new("qemu-system-arm");
+    qemu.args(["-M", "netduinoplus2", "-display", "none", "-monitor", "none", "-semihosting"]);
+    qemu.args(["-icount", "shift=0,sleep=off,align=off", "-serial", &format!("file:{stream}")]);
+    run(qemu.args(["-kernel", &image]).stdin(Stdio::null())).exits(0);
+    let watch = ["watch", &image, "--stream", &stream, "-q", "--no-store", "--format", "json"];
+    let own = chronoscope(&watch).exits(0).json()["cases"][0].clone();
+    let seen = by_view(&image, "freertos", &[]).exits(0).json()["cases"][0].clone();
+    for task in ["control", "net", "logger", "IDLE"] {
+        let by_hooks = samples(&own, &format!("{task}, on the processor"));
+        let by_view = samples(&seen, &format!("in task {task}"));
+        // The view counts the start of the kernel to its first task. The last ones were never sent.
+        assert!(by_hooks.len() > 10 && by_hooks.len() <= by_view.len(), "{task}: {own:#}");
+        let pairs = by_hooks.iter().zip(&by_view).skip(1);
+        assert!(pairs.clone().all(|(own, seen)| own == seen), "{task}: {by_hooks:?} {by_view:?}");
+        samples(&own, &format!("{task}, ready to running"));
+    }
 }
 
 #[test]

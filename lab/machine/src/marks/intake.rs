@@ -8,10 +8,15 @@ use anyhow::{Result, bail, ensure};
 use super::{
     Kind, Mark, Pairing,
     stream::{Counter, Extended, Frame, Frames, VERSION},
+    tasks::{self, Names},
 };
+use chronoscope_units::printable;
 
 /// The name of the marks that the program sets at its start with nothing between: their cost.
 pub const CONTROL: &str = "mark_to_mark";
+
+/// The most names of tasks.
+const MOST_NAMES: usize = 1000;
 
 /// A board's stream so far.
 pub struct Intake {
@@ -21,6 +26,7 @@ pub struct Intake {
     pairing: Pairing,
     counts: Counts,
     clock: Option<Time>,
+    names: Names,
 }
 
 /// The numbers of everything in a stream that is no interval.
@@ -79,6 +85,7 @@ impl Intake {
             pairing: Pairing::new(marks),
             counts: Counts::default(),
             clock: None,
+            names: Names::new(),
         }
     }
 
@@ -117,6 +124,14 @@ impl Intake {
             Frame::Head { counter, position, clock, .. } => self.head(counter, position, clock)?,
             Frame::Record { position, place, clock, argument } => {
                 self.record(position, place, clock, argument);
+            }
+            Frame::Name { id, letters } => {
+                let end = letters.iter().position(|letter| *letter == 0).unwrap_or(letters.len());
+                let name = printable(&String::from_utf8_lossy(&letters[..end]));
+                // A task that has ended leaves its number to another one.
+                if self.names.len() < MOST_NAMES {
+                    self.names.insert(id.into(), name);
+                }
             }
         }
         Ok(())
@@ -216,9 +231,9 @@ impl Intake {
         &self.pairing
     }
 
-    /// The intervals, in ticks.
+    /// The intervals, in ticks. The numbers of a kernel's switches are intervals of its tasks.
     pub fn finish(self) -> Vec<super::Series> {
-        self.pairing.finish()
+        tasks::by_task(self.pairing.finish(), &self.names)
     }
 }
 

@@ -4,6 +4,7 @@
 mod intake;
 mod pairing;
 mod stream;
+mod tasks;
 mod view;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +14,7 @@ pub use self::{
     intake::{Counts, Intake, is_control},
     pairing::{Pairing, Series, remarks},
     stream::{Counter, Frame},
+    tasks::by_task,
     view::View,
 };
 use chronoscope_units::printable;

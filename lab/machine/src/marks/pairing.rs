@@ -31,6 +31,20 @@ pub struct Series {
 }
 
 impl Series {
+    /// Intervals from begin to end, of which there is none so far.
+    pub(super) fn whole(name: String) -> Self {
+        Self {
+            name,
+            kind: Kind::Begin,
+            intervals: Vec::new(),
+            hits: 0,
+            unfinished: 0,
+            unbegun: 0,
+            slept: 0,
+            is_whole: true,
+        }
+    }
+
     /// Returns whether the lengths are times.
     pub fn is_time(&self) -> bool {
         self.kind != Kind::Value
@@ -70,16 +84,8 @@ impl Pairing {
             let place = found.unwrap_or(pairing.series.len());
             if found.is_none() {
                 let both = |kind| marks.iter().any(|one| one.name == mark.name && one.kind == kind);
-                pairing.series.push(Series {
-                    name: mark.name.clone(),
-                    kind,
-                    intervals: Vec::new(),
-                    hits: 0,
-                    unfinished: 0,
-                    unbegun: 0,
-                    slept: 0,
-                    is_whole: kind != Kind::Begin || both(Kind::Begin) && both(Kind::End),
-                });
+                let is_whole = kind != Kind::Begin || both(Kind::Begin) && both(Kind::End);
+                pairing.series.push(Series { kind, is_whole, ..Series::whole(mark.name.clone()) });
             }
             pairing.marks.push((place, mark.kind));
         }

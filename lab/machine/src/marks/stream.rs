@@ -2,7 +2,8 @@
 //! frames of COBS with a CRC-16, each ended by a zero. Garbage between frames is skipped and
 //! counted.
 
-/// The bytes of a frame without its zero: a byte of COBS, a letter, the words, and the CRC.
+/// The bytes of a frame without its zero: a byte of COBS, a letter, the words, and the CRC. A name
+/// is as long as a head.
 const HEAD: usize = 1 + 1 + 4 * 5 + 2;
 const RECORD: usize = 1 + 1 + 4 * 4 + 2;
 
@@ -44,6 +45,13 @@ pub enum Frame {
         clock: u32,
         /// The id or the number; means nothing for a mark without.
         argument: u32,
+    },
+    /// The name of a task, which is repeated.
+    Name {
+        /// The task's number in the marks.
+        id: u32,
+        /// Zeros behind the name; a longer name is cut.
+        letters: [u8; 16],
     },
 }
 
@@ -116,6 +124,10 @@ fn decode(bytes: &[u8]) -> Option<Frame> {
             let [version, direction, ..] = form.to_le_bytes();
             let counter = Counter { hertz, top, is_down: direction & 1 == 1 };
             Some(Frame::Head { version, counter, position, clock })
+        }
+        (b'N', &[id, ref letters @ ..]) if letters.len() == 4 => {
+            let letters: Vec<u8> = letters.iter().flat_map(|word| word.to_le_bytes()).collect();
+            Some(Frame::Name { id, letters: letters.try_into().ok()? })
         }
         (b'M', &[position, place, clock, argument]) => {
             Some(Frame::Record { position, place, clock, argument })

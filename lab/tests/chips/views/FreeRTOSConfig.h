@@ -24,4 +24,8 @@
 #define xPortPendSVHandler PendSV
 #define xPortSysTickHandler SysTick
 
+#ifdef CHRONO_MARK_BOARD
+#include <chronoscope_freertos.h>
+#endif
+
 #endif

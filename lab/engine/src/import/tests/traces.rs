@@ -50,6 +50,33 @@ fn threads_handlers_and_pairs_of_a_trace_are_series() {
     assert_eq!(evidence(&case)[1], ("events that were lost", 188.0, false));
     assert_eq!(case.verdict.status, Status::Inconclusive);
     assert_eq!(lengths(&case).len(), 3, "{:?}", lengths(&case));
+
+    // One lost event is one too many, and a trace without any says so, too.
+    for (count, status) in [("1", Status::Inconclusive), ("0", Status::Pass)] {
+        let lost = lost.replace("188", count);
+        let case = text_file(&[CTF, &lost].concat()).cases.remove(0);
+        assert_eq!(evidence(&case)[1].1, count.parse::<f64>().unwrap());
+        assert_eq!(case.verdict.status, status);
+        assert!(!case.log.iter().any(|line| line.contains("import the folder")));
+    }
+    assert!(text_file(CTF).cases[0].log.iter().any(|line| line.contains("import the folder")));
+}
+
+#[test]
+fn tasks_of_one_name_have_their_numbers_and_nothing_is_left_over() {
+    let text = CTF.replace("sem_give", "sem_end").replace("\"idle\"", "\"control\"");
+    let case = text_file(&text).cases.remove(0);
+    let names: Vec<&str> = lengths(&case).iter().map(|(name, ..)| *name).collect();
+    assert_eq!(
+        names,
+        [
+            "control",
+            "control 0x7, ready to running",
+            "interrupt (handler)",
+            "control 0x7, on the processor",
+        ]
+    );
+    assert!(!case.log.iter().any(|line| line.contains("other sorts")), "{:?}", case.log);
 }
 
 #[test]
