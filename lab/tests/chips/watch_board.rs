@@ -226,6 +226,7 @@ const RUST: &str = "
         unsafe { core::arch::asm!(\"bkpt 0xab\", in(\"r0\") 0x18, in(\"r1\") 0x20026, options(noreturn)) }
     }
     fn rounds(board: &mut Board) {
+        board.name(7, \"worker\");
         for round in 0..core::hint::black_box(10) {
             begin!(nops);
             nops();
@@ -233,6 +234,9 @@ const RUST: &str = "
             begin!(unordered request, round);
             end!(unordered request, round);
             value!(round, round);
+            value!(task_runs, 7);
+            nops();
+            value!(task_runs, 0);
             board.drain(&mut |byte| unsafe { SERIAL.add(1).write_volatile(byte.into()) });
         }
     }
@@ -275,6 +279,9 @@ fn the_crate_s_board_sends_what_the_observer_counts() {
     // of a mark; with an id the mark is one longer.
     assert_eq!(lengths(&["watch", &image, "--stream", &stream], "nops"), [20; 10]);
     assert_eq!(lengths(&["watch", &image, "--stream", &stream], "request"), [14; 10]);
+    // As above, and the instruction that puts the number into a register.
+    let named = "worker, on the processor";
+    assert_eq!(lengths(&["watch", &image, "--stream", &stream], named), [22; 10]);
     let off = build(&["--features", "off"]);
     let symbols = run(Command::new("llvm-nm").arg(&off)).exits(0).stdout.clone();
     assert!(!symbols.contains("chrono_ring"), "{symbols}");
