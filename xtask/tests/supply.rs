@@ -318,3 +318,31 @@ fn a_wheel_with_another_hash_is_refused() {
     let output = fetch("tiny==1\n");
     assert!(!output.status.success(), "a wheel without a hash");
 }
+
+/// A crate that is published needs published crates alone: cargo finds the others on no registry.
+#[test]
+fn a_published_crate_needs_published_crates() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--locked", "--format-version", "1"]);
+    let output = cargo.current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    // No registry at all: `publish = false`.
+    let kept: Vec<&str> = packages
+        .iter()
+        .filter(|package| package["publish"].as_array().is_some_and(Vec::is_empty))
+        .map(|package| package["name"].as_str().unwrap())
+        .collect();
+    assert!(kept.contains(&"xtask"), "{kept:?}");
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        for needed in package["dependencies"].as_array().unwrap() {
+            // Cargo leaves out a dependency of tests that has no version.
+            let (needed, is_for_tests) =
+                (needed["name"].as_str().unwrap(), needed["kind"] == "dev");
+            let is_found = kept.contains(&name) || is_for_tests || !kept.contains(&needed);
+            assert!(is_found, "{name} is published, and needs {needed}, which is not");
+        }
+    }
+}
