@@ -101,6 +101,20 @@ fn tasks_of_linux_in_a_trace_have_their_numbers() {
     );
 }
 
+/// Processors' events may be out of order among each other, also before the first one of the file.
+#[test]
+fn an_event_before_the_first_of_another_processor_is_at_the_start() {
+    let text = "\
+[5.000002000] isr_enter: { cpu_id = 0 }
+[5.000001000] isr_enter: { cpu_id = 1 }
+[5.000004000] isr_exit: { cpu_id = 1 }
+[5.000005000] isr_exit: { cpu_id = 0 }
+";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case), [("interrupt (handler)", vec![2000.0, 3000.0], true)]);
+    assert_eq!(case.series[0].samples[0].0, 0.0);
+}
+
 #[test]
 fn a_trace_that_is_damaged_is_refused() {
     for (from, to, reason) in [
