@@ -105,13 +105,14 @@ impl Program {
         printable(&self.name.display().to_string())
     }
 
-    /// The place in the file of an address in the program's memory.
-    fn place(&self, address: u64) -> Result<Place> {
+    /// The place in the file of an address in the program's memory, or the return of the function that
+    /// begins there.
+    fn place(&self, address: u64, is_return: bool) -> Result<Place> {
         let offset = self
             .image
             .offset(address)
             .with_context(|| format!("{}: nothing is at {address:#x}", self.shown()))?;
-        let event = Event::Instruction { file: self.path.clone(), offset, is_return: false };
+        let event = Event::Instruction { file: self.path.clone(), offset, is_return };
         Ok(Place { event, argument: Argument::None })
     }
 }
@@ -182,18 +183,12 @@ impl Watched {
             Some((file, function)) => {
                 let program = Program::read(Path::new(file))?;
                 let found = program.image.place(function)?;
-                (program.place(found.address)?, found.name)
+                (program.place(found.address, is_return)?, found.name)
             }
             None => {
                 let found = self.program.image.place(rest)?;
-                (self.program.place(found.address)?, found.name)
+                (self.program.place(found.address, is_return)?, found.name)
             }
-        };
-        let place = match place.event {
-            Event::Instruction { file, offset, .. } => {
-                Place { event: Event::Instruction { file, offset, is_return }, ..place }
-            }
-            Event::Tracepoint { .. } => place,
         };
         Ok((place, name))
     }
@@ -216,7 +211,7 @@ impl Watched {
                 Some(marks::Argument { register, size }) => Argument::Register(*register, *size),
                 None => Argument::None,
             };
-            self.places.push(Place { argument, ..marked.place(mark.address)? });
+            self.places.push(Place { argument, ..marked.place(mark.address, false)? });
             self.marks.push(mark);
         }
         Ok(())
@@ -463,7 +458,7 @@ fn control() -> Result<Vec<crate::stream::Interval>> {
     let marks: Vec<Mark> = program.image.marks()?;
     let marks: Vec<Mark> = marks.into_iter().filter(|mark| mark.name == "control").collect();
     let places =
-        marks.iter().map(|mark| program.place(mark.address)).collect::<Result<Vec<_>>>()?;
+        marks.iter().map(|mark| program.place(mark.address, false)).collect::<Result<Vec<_>>>()?;
     let mut probes = Probes::open(&places)?;
     (0..CONTROLS).for_each(|_| chronoscope_mark::control());
     let mut pairing = Pairing::new(&marks);
