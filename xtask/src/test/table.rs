@@ -572,7 +572,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 25] = [
+const TESTS: [Test; 28] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
@@ -611,6 +611,24 @@ const TESTS: [Test; 25] = [
         stage: Long,
         variable: EFFORT,
         ..test("tests: a process for each arrival", "--test chips one_process_an_arrival", TARGETS)
+    },
+    Test {
+        stage: Long,
+        seconds: 900,
+        ..test(
+            "tests: long ones of chips",
+            "--test chips -- --ignored builds ordinary schedule worst",
+            TARGETS,
+        )
+    },
+    Test {
+        stage: Long,
+        seconds: 900,
+        ..test("tests: long ones of guests", "--test guests -- --ignored", &["program", "packages"])
+    },
+    Test {
+        stage: Long,
+        ..test("tests: long ones of this machine", "--test host -- --ignored", TARGETS)
     },
     Test {
         stage: Long,
@@ -780,6 +798,56 @@ mod tests {
             .map(|words| words[1].clone())
             .collect();
         assert_eq!(programs, run);
+    }
+
+    /// The tests of a folder that the long test runs, by their own word: the program of tests, and the
+    /// path as libtest names it.
+    fn ignored(folder: &Path) -> Vec<(String, String)> {
+        let programs = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = programs.filter(|path| path.is_dir()).flat_map(|program| {
+            let files: Vec<PathBuf> =
+                fs::read_dir(&program).unwrap().map(|entry| entry.unwrap().path()).collect();
+            files.into_iter().map(move |file| (program.clone(), file))
+        });
+        let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut found = Vec::new();
+        for (program, file) in
+            files.filter(|(_, file)| file.extension().is_some_and(|end| end == "rs"))
+        {
+            let text = fs::read_to_string(&file).unwrap();
+            for part in text.split("#[ignore = \"").skip(1) {
+                let (reason, code) = part.split_once("\"]").unwrap();
+                if reason.contains("./chronoscope test long") {
+                    let name = code.split_once("fn ").unwrap().1.split('(').next().unwrap();
+                    found.push((stem(&program), format!("{}::{name}", stem(&file))));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_test_that_names_the_long_test_has_a_step_there() {
+        let steps = steps(&[]).unwrap();
+        let commands: Vec<&Vec<String>> = steps
+            .iter()
+            .filter(|step| step.stage == Long)
+            .flat_map(|step| &step.commands)
+            .collect();
+        let all = ignored(&root().join("lab/tests"));
+        assert!(all.len() > 15, "{all:?}");
+        for (program, path) in all {
+            let runs = |command: &&Vec<String>| {
+                let place = command.windows(2).position(|two| two == ["--test", &program]);
+                let Some(place) = place.filter(|_| command.contains(&"--ignored".to_owned()))
+                else {
+                    return false;
+                };
+                let mut filters = command[place + 2..].iter().filter(|word| !word.starts_with('-'));
+                filters.clone().count() == 0 || filters.any(|filter| path.contains(&**filter))
+            };
+            assert!(commands.iter().any(runs), "{program}: {path} is in no step of the long test");
+        }
     }
 
     #[test]
