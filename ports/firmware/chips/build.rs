@@ -21,6 +21,8 @@ fn main() {
     let known = table.chips.iter().filter_map(|chip| chip.timers.as_ref());
     let known: Vec<String> = known.map(|timers| format!("\"{timers}\"")).collect();
     println!("cargo::rustc-check-cfg=cfg(timers, values({}))", known.join(", "));
+    // A file of cortex-m4's that other chips share asks for it; they have no such kernel.
+    println!("cargo::rustc-check-cfg=cfg(feature, values(\"basepri\"))");
     if let Some(timers) = &chip.timers {
         println!("cargo::rustc-cfg=timers=\"{timers}\"");
     }

@@ -184,7 +184,7 @@ unsafe impl Driver for Clock {
         } else if high.cast_signed() < 0 {
             clock::SOONEST // past
         } else {
-            MOST
+            FAR
         };
         // SAFETY: registers of SysTick, whose handler calls `expire`.
         unsafe {
@@ -200,6 +200,12 @@ const MOST: u32 = 0xff_ffff;
 
 /// The longest alarm in instructions. One for a later time comes early, and is set again.
 pub const LONGEST: u64 = 1 << ((MOST as u64 + 1) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
+
+/// The reload value of an alarm for a later time than the longest.
+const FAR: u32 = {
+    let longest = LONGEST * SYSTICK_PER_1000 as u64 / 1000;
+    if longest < MOST as u64 { longest as u32 } else { MOST }
+};
 
 /// Stops the alarm until it is armed again.
 #[inline(always)]
