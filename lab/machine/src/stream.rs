@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use chronoscope_suite::{
     Reason,
-    wire::{self, BLOCK, MAX_FRAME, Record, Sample, Samples, Series},
+    wire::{self, BLOCK, Evidence, MAX_FRAME, Record, Sample, Samples, Series},
 };
 
 use crate::Request;
@@ -73,6 +73,14 @@ impl StreamBuilder {
         self.bytes.extend_from_slice(&frame[..length]);
         self.records += 1;
         Ok(())
+    }
+
+    /// Appends a number that the run is judged by, and its bounds.
+    ///
+    /// # Errors
+    /// The name is longer than a frame.
+    pub fn evidence(&mut self, name: &str, value: f64, low: f64, high: f64) -> Result<()> {
+        self.send(&Record::Evidence(Evidence { name, value, low, high }))
     }
 
     /// Appends a series, which gets the next free number, and its samples.

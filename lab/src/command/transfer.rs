@@ -195,7 +195,7 @@ impl Import<'_> {
     /// # Errors
     /// The store cannot be written.
     fn read_trace(&mut self, path: &Path) -> Result<()> {
-        let text = match import::ctf::text_of(path, signals::watch()?) {
+        let text = match import::ctf::text_of(path, MAX_FILE, signals::watch()?) {
             Ok(text) => text,
             Err(error) => return self.refuse(path, error),
         };

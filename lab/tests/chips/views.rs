@@ -5,15 +5,18 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use serde_json::Value;
 
 use crate::{
-    common::{Answer, Folder, chronoscope, documented::root, gives_the_same_bytes_twice, run},
+    common::{
+        Answer, Folder, chronoscope, documented::root, gives_the_same_bytes_twice, run, samples,
+    },
     observe::figures,
     plugin::target as target_folder,
+    watch_board::sent,
 };
 
 /// The options of a command that shall answer with JSON alone.
@@ -282,26 +285,12 @@ fn an_application_of_freertos_is_shown_by_its_tasks_names() {
     assert_eq!(untyped["cases"][0]["series"], case["series"]);
 }
 
-/// The samples of a series of a case.
-#[track_caller]
-fn samples(case: &Value, name: &str) -> Vec<f64> {
-    let mut all = case["series"].as_array().expect("a case has series").iter();
-    let names = || case["series"].as_array().unwrap().iter().map(|one| one["name"].to_string());
-    let found = all.find(|series| series["name"] == name);
-    let found = found.unwrap_or_else(|| panic!("no {name} in {:?}", names().collect::<Vec<_>>()));
-    found["samples"].as_array().unwrap().iter().map(|one| one[1].as_f64().unwrap()).collect()
-}
-
 /// The kernel's hooks, and the observer, in the same image: each instruction takes a nanosecond.
 #[test]
 fn tasks_of_freertos_by_its_hooks_are_those_of_the_view() {
     let folder = Folder::new("hooks-freertos");
     let image = application(&folder, &["-DCHRONO_MARK_BOARD", "-DCHRONO_MARK_SLOTS=1024"]);
-    let stream = folder.path("marks.bin");
-    let mut qemu = Command::new("qemu-system-arm");
-    qemu.args(["-M", "netduinoplus2", "-display", "none", "-monitor", "none", "-semihosting"]);
-    qemu.args(["-icount", "shift=0,sleep=off,align=off", "-serial", &format!("file:{stream}")]);
-    run(qemu.args(["-kernel", &image]).stdin(Stdio::null())).exits(0);
+    let stream = sent(&folder, "netduinoplus2", &image);
     let watch = ["watch", &image, "--stream", &stream, "-q", "--no-store", "--format", "json"];
     let own = chronoscope(&watch).exits(0).json()["cases"][0].clone();
     let seen = by_view(&image, "freertos", &[]).exits(0).json()["cases"][0].clone();

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::common::{Folder, chronoscope, gives_the_same_bytes_twice, run};
+use crate::common::{Folder, chronoscope, gives_the_same_bytes_twice, run, samples};
 
 /// The folder of the crate, its header and its examples.
 pub fn marks() -> String {
@@ -45,11 +45,7 @@ pub fn example(folder: &Folder) -> String {
 pub fn lengths(arguments: &[&str], name: &str) -> Vec<u64> {
     let rest = ["-q", "--no-store", "--format", "json"];
     let run = chronoscope(&[arguments, &rest[..]].concat()).exits(0).json();
-    let mut all = run["cases"][0]["series"].as_array().unwrap().iter();
-    let series = all.find(|series| series["name"] == name);
-    let series = series.unwrap_or_else(|| panic!("no {name} of {arguments:?}"));
-    let samples = series["samples"].as_array().unwrap();
-    samples.iter().map(|sample| sample[1].as_f64().unwrap() as u64).collect()
+    samples(&run["cases"][0], name).into_iter().map(|length| length as u64).collect()
 }
 
 /// The addresses of an image's marks, by readelf.

@@ -36,7 +36,7 @@ fn emulator(machine: &str, image: &str, line: &str) -> Command {
 }
 
 /// The bytes that a board sends, in a file.
-fn sent(folder: &Folder, machine: &str, image: &str) -> String {
+pub fn sent(folder: &Folder, machine: &str, image: &str) -> String {
     let stream = folder.path("stream");
     let line = format!("file:{stream}");
     run(emulator(machine, image, &line).stdin(Stdio::null())).exits(0);

@@ -192,6 +192,16 @@ pub fn series<'a>(case: &'a Value, role: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {role} series in {case:#}"))
 }
 
+/// The samples of a series of a case.
+#[track_caller]
+pub fn samples(case: &Value, name: &str) -> Vec<f64> {
+    let mut all = case["series"].as_array().expect("a case has series").iter();
+    let found = all.find(|series| series["name"] == name);
+    let found = found.unwrap_or_else(|| panic!("no series {name} in {case:#}"));
+    let samples = found["samples"].as_array().expect("a series has samples").iter();
+    samples.map(|sample| sample[1].as_f64().expect("a length")).collect()
+}
+
 /// The median of a case's first measured series.
 #[track_caller]
 pub fn median(case: &Value) -> f64 {

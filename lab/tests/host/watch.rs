@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    common::{Folder, builder, chronoscope, program, run},
+    common::{Answer, Folder, builder, chronoscope, program, run, samples},
     victim::until,
 };
 
@@ -70,15 +70,6 @@ fn watched(arguments: &[&str]) -> Value {
     let rest = ["watch", "-q", "--no-store", "--format", "json"];
     let run = chronoscope(&[&rest[..], arguments].concat()).exits(0).json();
     run["cases"][0].clone()
-}
-
-/// The samples of a series of a case.
-#[track_caller]
-fn samples(case: &Value, name: &str) -> Vec<f64> {
-    let mut all = case["series"].as_array().unwrap().iter();
-    let series = all.find(|series| series["name"] == name).unwrap_or_else(|| panic!("{case:#}"));
-    let samples = series["samples"].as_array().unwrap();
-    samples.iter().map(|sample| sample[1].as_f64().unwrap()).collect()
 }
 
 fn note(case: &Value, text: &str) -> bool {
@@ -340,7 +331,17 @@ fn wake_ups_are_within_what_the_program_sees_itself() {
     let source = folder.file("sleeper.c", SLEEPER);
     let path = built(&folder, "sleeper", &source, &[]);
     let watch = ["watch", "-q", "--no-store", "--wakeups", "--format", "json", "--", &path];
-    let answer = chronoscope(&watch);
+    // A kernel may record nothing of a processor's idle thread, and perf then sees as little: the run
+    // says so. And it may give an ordinary thread some time beside the hog: the program says so.
+    let whole = |arguments: &[&str]| {
+        let is_late = |line: &str| line.parse::<f64>().is_ok_and(|late| late > 15e6);
+        let is_whole = |answer: &Answer| {
+            !answer.stdout.contains("lost events: ") && answer.stderr.lines().any(is_late)
+        };
+        let mut answers = (0..20).map(|_| chronoscope(arguments));
+        answers.find(is_whole).expect("a whole recording")
+    };
+    let answer = whole(&watch);
     let case = answer.exits(0).json()["cases"][0].clone();
     let own: Vec<f64> = answer.stderr.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(own.len(), 200, "{}", answer.stderr);
@@ -355,8 +356,7 @@ fn wake_ups_are_within_what_the_program_sees_itself() {
     let longest = waits[waits.len() - 1];
     assert!((15e6..=late[199]).contains(&longest), "{longest} {own:?}");
 
-    let limited =
-        chronoscope(&[&watch[..4], &["--limit", "wake-up <= 10ms", "--", &path]].concat());
+    let limited = whole(&[&watch[..4], &["--limit", "wake-up <= 10ms", "--", &path]].concat());
     limited.exits(2).shows("rounds of wake-up took over 10");
     chronoscope(&["watch", "--wakeups", "--limit", "wake <= 1ms", "--", &path])
         .complains("there is no mark `wake`");

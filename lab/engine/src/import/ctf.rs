@@ -25,15 +25,12 @@ const READER: &str = "babeltrace2";
 /// The beginning of its remark on events that the recording lost.
 const LOST: &str = "WARNING: Tracer discarded ";
 
-/// The most of its text that is read: as much as of a file.
-const MOST_TEXT: usize = 256 << 20;
-
 /// The words of a small system's tasks.
 const SMALL: Words = Words {
     wait: ", ready to running",
     mend: "record thread_switched_in, thread_ready, isr_enter and isr_exit, sched_switch and \
            sched_waking, or events in pairs: X_begin and X_end",
-    task: called,
+    task: |names, task| called(names, "task", task),
 };
 
 /// The endings of events in pairs.
@@ -63,12 +60,12 @@ pub fn is_trace(folder: &Path) -> bool {
     false
 }
 
-/// The text of a folder's traces, with the remarks on what was lost. Blocks until babeltrace2 has
+/// The text of a folder's traces, with the remarks on lost events. Blocks until babeltrace2 has
 /// read them.
 ///
 /// # Errors
-/// The program is missing or refuses the trace, or its text is larger than 256 MiB.
-pub fn text_of(folder: &Path, stop: &AtomicBool) -> Result<Vec<u8>> {
+/// The program is missing or refuses the trace, or its text is longer than `most` bytes.
+pub fn text_of(folder: &Path, most: u64, stop: &AtomicBool) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut reader = Command::new(READER);
     // Absolute, because it takes no `--`, and a relative name may begin as an option does.
@@ -76,7 +73,7 @@ pub fn text_of(folder: &Path, stop: &AtomicBool) -> Result<Vec<u8>> {
     reader.stdin(Stdio::null());
     let read = child::run_with_input(&mut reader, READER, Limit::ENDLESS, stop, &mut |bytes| {
         text.extend_from_slice(bytes);
-        ensure!(text.len() <= MOST_TEXT, "its text is larger than {} MiB", MOST_TEXT >> 20);
+        ensure!(text.len() as u64 <= most, "its text is larger than {} MiB", most >> 20);
         Ok::<(), Error>(())
     });
     let remarks = read.map_err(|error| match error.downcast_ref::<child::Error>() {
@@ -152,7 +149,7 @@ impl<'a> Event<'a> {
         is_name.then(|| Self { time, name, fields: fields_of(fields) })
     }
 
-    /// The last field of this name: a context comes before what the event carries.
+    /// The last field of this name. Contexts, which may have one of the same name, come first.
     fn field(&self, name: &str) -> Option<&'a str> {
         self.fields.iter().rev().find(|(own, _)| *own == name).map(|(_, value)| *value)
     }
@@ -194,7 +191,7 @@ fn fields_of(text: &str) -> Vec<(&str, &str)> {
     fields
 }
 
-/// The value that a text begins with, without quotation marks, and what is behind it.
+/// Splits a text into the value at its beginning, without quotation marks, and the rest.
 fn value_of(text: &str) -> (&str, &str) {
     if let Some(quoted) = text.strip_prefix('"') {
         let mut is_escaped = false;
@@ -316,7 +313,7 @@ fn span(event: &Event<'_>, mut moment: Moment<'_>) -> Result<()> {
     if begins { moment.begin(name, key) } else { moment.end(name, key) }
 }
 
-/// The fields of contexts, which tell where an event was and not what it is about.
+/// The fields of contexts: the place of an event, and nothing of its own.
 const CONTEXT: [&str; 6] = ["cpu_id", "vpid", "vtid", "pid", "tid", "procname"];
 
 #[cfg(test)]

@@ -264,6 +264,23 @@ impl Measured {
         }
     }
 
+    /// Adds the loads of the tasks that ran most, in a recording of `whole` ticks.
+    fn add_loads<K>(
+        &mut self,
+        runs: &BTreeMap<K, Vec<Interval>>,
+        whole: u64,
+        name: &dyn Fn(&K) -> String,
+    ) {
+        let load = |(task, runs): (&K, &Vec<Interval>)| {
+            let time: u64 = runs.iter().map(|run| run.length).sum();
+            (format!("load of {}", name(task)), "%", 100.0 * time as f64 / whole.max(1) as f64)
+        };
+        let mut figures: Vec<Figure> = runs.iter().map(load).collect();
+        figures.sort_by(|a, b| b.2.total_cmp(&a.2));
+        figures.truncate(MOST);
+        self.figures.push(figures);
+    }
+
     /// Adds a series of intervals for each task or handler, those with the most intervals first.
     /// The rarest beyond [`MOST`] are left out, with a remark.
     fn add_most<K: Ord>(

@@ -2,12 +2,12 @@
 //! is neither; handlers and spans begin and end. Readers of recordings report each event at a
 //! [`Moment`]; this module knows none of their forms.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::LowerHex};
 
 use anyhow::{Result, ensure};
 use chronoscope_units::printable;
 
-use super::{Interval, MOST, Measured};
+use super::{Interval, Measured};
 
 /// The most intervals of all series together.
 const MOST_INTERVALS: usize = 8_000_000;
@@ -144,16 +144,8 @@ impl Scheduling {
             let others = self.others;
             measured.log.push(format!("events of other sorts, in no series: {others}"));
         }
-        let whole = self.last.max(1) as f64;
         let named = |task: &u64| (words.task)(&self.names, *task);
-        let load = |(task, runs): (&u64, &Vec<Interval>)| {
-            let time: u64 = runs.iter().map(|run| run.length).sum();
-            (format!("load of {}", named(task)), "%", 100.0 * time as f64 / whole)
-        };
-        let mut figures: Vec<_> = self.runs.iter().map(load).collect();
-        figures.sort_by(|a, b| b.2.total_cmp(&a.2));
-        figures.truncate(MOST);
-        measured.figures.push(figures);
+        measured.add_loads(&self.runs, self.last, &named);
         measured.add_most(self.spans, "span", "", true, &String::clone);
         measured.add_most(self.waits, "task", words.wait, true, &named);
         measured.add_most(self.handlers, "handler", " (handler)", true, &String::clone);
@@ -302,11 +294,11 @@ impl Moment<'_> {
     }
 }
 
-/// The name of a task of a small system. Its number follows where several have the name.
-pub fn called(names: &BTreeMap<u64, String>, task: u64) -> String {
-    match names.get(&task).filter(|name| !name.trim().is_empty()) {
+/// The name of a task or a handler of a small system. Its number follows where several have the name.
+pub fn called<Id: Ord + LowerHex>(names: &BTreeMap<Id, String>, what: &str, id: Id) -> String {
+    match names.get(&id).filter(|name| !name.trim().is_empty()) {
         Some(name) if names.values().filter(|other| *other == name).count() == 1 => name.clone(),
-        Some(name) => format!("{name} {task:#x}"),
-        None => format!("task {task:#x}"),
+        Some(name) => format!("{name} {id:#x}"),
+        None => format!("{what} {id:#x}"),
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, Result, bail, ensure};
 use chronoscope_units::printable;
 
-use super::{Interval, MOST, Measured, Recording};
+use super::{Interval, Measured, Recording, scheduling::called};
 
 /// The most intervals of all series together.
 const MOST_INTERVALS: usize = 8_000_000;
@@ -321,16 +321,8 @@ impl Trace {
             "the recording's own instructions are in each interval: SystemView gives no control"
                 .into(),
         );
-        let whole = self.now.max(1) as f64;
-        let mut figures = Vec::new();
-        for (task, runs) in &self.runs {
-            let time: u64 = runs.iter().map(|run| run.length).sum();
-            let name = format!("load of {}", called(&self.names, "task", *task));
-            figures.push((name, "%", 100.0 * time as f64 / whole));
-        }
-        figures.sort_by(|a, b| b.2.total_cmp(&a.2));
-        figures.truncate(MOST);
-        measured.figures.push(figures);
+        let task = |id: &u32| called(&self.names, "task", *id);
+        measured.add_loads(&self.runs, self.now, &task);
         let sorts = [
             (self.waits, &self.names, "task", ", ready to running", true),
             (self.in_handlers, &self.handler_names, "handler", " (handler)", true),
@@ -356,13 +348,4 @@ fn name(names: &mut BTreeMap<u32, String>, id: u32, text: &[u8]) -> Result<()> {
     ensure!(names.len() < MOST_NAMES || names.contains_key(&id), "more than {MOST_NAMES} names");
     names.insert(id, printable(&String::from_utf8_lossy(text)));
     Ok(())
-}
-
-/// The name of a task or a handler with this number. The number follows where several have the name.
-fn called(names: &BTreeMap<u32, String>, what: &str, id: u32) -> String {
-    match names.get(&id).filter(|name| !name.trim().is_empty()) {
-        Some(name) if names.values().filter(|other| *other == name).count() == 1 => name.clone(),
-        Some(name) => format!("{name} {id:#x}"),
-        None => format!("{what} {id:#x}"),
-    }
 }

@@ -29,7 +29,7 @@ const THREAD: u8 = 1;
 const CONTEXTS: [u32; 2] = [HANDLER, 0xf0f0_f0f0];
 const HANDLER: u32 = 0xffff_ffff;
 
-/// The numbers of the events that say what runs.
+/// The numbers of the scheduler's and the interrupts' events.
 mod event {
     pub const RESUME: u32 = 1;
     pub const SUSPEND: u32 = 2;
@@ -41,7 +41,7 @@ mod event {
 const WORDS: Words = Words {
     wait: ", ready to chosen",
     mend: "record with the scheduler's and the interrupts' events enabled",
-    task: called,
+    task: |names, task| called(names, "task", task),
 };
 
 /// Returns whether a file begins as a recording does.

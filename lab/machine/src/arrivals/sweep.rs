@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use anyhow::{Result, bail, ensure};
 use chronoscope_run::names::{LONGEST_WAIT, PAIRS, WAIT};
-use chronoscope_suite::wire::{Evidence, Record, Role, Sample, Series};
+use chronoscope_suite::wire::{Record, Role, Sample, Series};
 
 use crate::{profile::Symbols, stream::StreamBuilder};
 
@@ -213,7 +213,7 @@ impl Sweep {
             ("arrivals tried", tried, all, all),
             ("arrivals tried again", again as f64, 0.0, f64::INFINITY),
         ] {
-            stream.send(&Record::Evidence(Evidence { name, value, low, high }))?;
+            stream.evidence(name, value, low, high)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The stream of records into which an observation is written, and the names of exceptions.
 
 use anyhow::Result;
-use chronoscope_suite::wire::{Evidence, Record, Sample, Series};
+use chronoscope_suite::wire::{Record, Sample, Series};
 
 use crate::{
     qemu::modelled::Reads,
@@ -20,7 +20,7 @@ pub(super) struct Encoder<'c> {
 impl Encoder<'_> {
     pub(super) fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
         let (value, low) = (value as f64, low as f64);
-        self.stream.send(&Record::Evidence(Evidence { name, value, low, high: f64::INFINITY }))
+        self.stream.evidence(name, value, low, f64::INFINITY)
     }
 
     /// Says how many of `count` are left out beyond `most`.

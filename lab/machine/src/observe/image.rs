@@ -2,7 +2,7 @@
 //! user's with the crate `object`, which checks all bounds.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     ops::Range,
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use object::{
 };
 
 use crate::{
-    marks::{self, Mark},
+    marks::{self, Kind, Mark},
     profile::Symbols,
     stream::StreamBuilder,
 };
@@ -66,7 +66,7 @@ const SIZES: [&str; 2] = ["flash", "RAM"];
 
 impl Sizes {
     /// The sizes and their names, but for names that the image's own marks have.
-    pub(crate) fn beside(self, marks: &[Mark]) -> impl Iterator<Item = (&'static str, u64)> {
+    fn beside(self, marks: &[Mark]) -> impl Iterator<Item = (&'static str, u64)> {
         let all = SIZES.into_iter().zip([self.flash, self.memory]);
         all.filter(|(name, _)| marks.iter().all(|mark| mark.name != *name))
     }
@@ -171,6 +171,12 @@ impl Image {
     /// Their notes are damaged.
     pub fn marks(&self) -> Result<Vec<Mark>> {
         parse(&self.bytes).map_or_else(|| Ok(Vec::new()), |file| marks::read(&file))
+    }
+
+    /// The names of the series of a watch, and their kinds: the marks' and the sizes'.
+    pub(crate) fn series<'m>(&self, marks: &'m [Mark]) -> BTreeMap<&'m str, Kind> {
+        let sizes = self.sizes().beside(marks).map(|(name, _)| (name, Kind::Value));
+        marks.iter().map(|mark| (&*mark.name, mark.kind)).chain(sizes).collect()
     }
 
     /// The bytes that the image takes on its chip.

@@ -356,8 +356,7 @@ impl<'m> Observed<'m> {
 
     /// The names of the image's own marks and of its sizes, and their kinds.
     pub fn marks(&self) -> BTreeMap<&str, Kind> {
-        let sizes = self.image.sizes().beside(&self.marks).map(|(name, _)| (name, Kind::Value));
-        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).chain(sizes).collect()
+        self.image.series(&self.marks)
     }
 
     /// The figures of a file of events, and of the view's tasks.

@@ -18,7 +18,7 @@
 use std::{iter::Peekable, str::Lines};
 
 use anyhow::{Context, Result, bail, ensure};
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
+use chronoscope_suite::wire::{Clock, Domain, Record, Series};
 
 use super::Qemu;
 use crate::{Start, determinism::Manner, stream::StreamBuilder};
@@ -95,7 +95,7 @@ pub fn run(
         ("operations and sizes", rows, announced as f64, announced as f64),
         ("samples of the operation with the fewest", fewest, FEWEST as f64, f64::INFINITY),
     ] {
-        stream.send(&Record::Evidence(Evidence { name, value: value as f64, low, high }))?;
+        stream.evidence(name, value as f64, low, high)?;
     }
     sink(&stream.end()?)
 }

@@ -24,7 +24,7 @@ use crate::{
     stream::{StreamBuilder, samples},
 };
 use chronoscope_run::Target;
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
+use chronoscope_suite::wire::{Clock, Domain, Record, Series};
 use chronoscope_units::printable;
 
 /// The time without a byte after which a line that has sent nothing is given up.
@@ -112,11 +112,7 @@ impl Board {
 
     /// The target that the watch's case names.
     pub fn target(&self) -> Target {
-        Target {
-            kernel: observe::name(&self.image.path),
-            machine: "stream".to_owned(),
-            image: Some(self.image.path.clone()),
-        }
+        terms::target(&self.image.path, "stream")
     }
 
     /// The names and values of the parameters of the watch's case.
@@ -126,8 +122,7 @@ impl Board {
 
     /// The names of the series that may arise, and their kinds.
     pub fn marks(&self) -> BTreeMap<&str, Kind> {
-        let sizes = self.image.sizes().beside(&self.marks).map(|(name, _)| (name, Kind::Value));
-        self.marks.iter().map(|mark| (&*mark.name, mark.kind)).chain(sizes).collect()
+        self.image.series(&self.marks)
     }
 
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view
@@ -262,7 +257,7 @@ impl Machine for Board {
             ("marks of another image", counts.unknown, 0.0, 0.0),
             ("pauses of an unknown length", counts.pauses, 0.0, 0.0),
         ] {
-            stream.send(&Record::Evidence(Evidence { name, value: value as f64, low, high }))?;
+            stream.evidence(name, value as f64, low, high)?;
         }
         for series in &intake.finish() {
             if is_control(series) {

@@ -28,13 +28,13 @@ use self::{
 };
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
-    marks::{self, Kind, Mark, Pairing},
+    marks::{Kind, Mark, Pairing},
     observe::{self, image::Image},
     stream::{StreamBuilder, samples},
 };
 use chronoscope_child as child;
 use chronoscope_run::Target;
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
+use chronoscope_suite::wire::{Clock, Domain, Record, Series};
 use chronoscope_units::printable;
 
 /// The pause between two looks at the kernel's buffers.
@@ -61,13 +61,18 @@ pub struct Question<'a> {
 
 /// A program under watch.
 pub struct Watched {
-    subject: Subject,
-    program: Program,
+    followed: Followed,
     marks: Vec<Mark>,
     places: Vec<Place>,
-    terms: Terms,
     /// The functions that are named in place of marks.
     between: Option<String>,
+}
+
+/// A program, the way to it, and the end of its watch.
+struct Followed {
+    subject: Subject,
+    program: Program,
+    terms: Terms,
 }
 
 enum Subject {
@@ -101,6 +106,20 @@ impl Program {
         Ok(Self { image: Image::read(&path)?, path, name })
     }
 
+    /// A process that executes the file, and is not this one.
+    fn running(&self) -> Option<u32> {
+        let entries = fs::read_dir("/proc").ok()?.flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(|pid| *pid != process::id()).find(|pid| self.is_executed_by(*pid))
+    }
+
+    /// Returns whether a process, or the one of a thread, executes the file.
+    fn is_executed_by(&self, task: u32) -> bool {
+        let file = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+        let exe = file(Path::new(&format!("/proc/{task}/exe")));
+        exe.is_some() && exe == file(&self.path)
+    }
+
     fn shown(&self) -> String {
         printable(&self.name.display().to_string())
     }
@@ -123,18 +142,8 @@ impl Watched {
     /// # Errors
     /// There is no such program, process or function, or the program has no marks.
     pub fn new(question: &Question<'_>) -> Result<Self> {
-        let (subject, program) = match question.pid {
-            Some(pid) => (Subject::Process(pid), Program::of_process(pid)?),
-            None => (Subject::Command(question.command.to_vec()), of_command(question.command)?),
-        };
-        let mut watched = Self {
-            subject,
-            program,
-            marks: Vec::new(),
-            places: Vec::new(),
-            terms: Terms::new(question.duration),
-            between: None,
-        };
+        let followed = Followed::new(question.command, question.pid, question.duration)?;
+        let mut watched = Self { followed, marks: Vec::new(), places: Vec::new(), between: None };
         match question.from {
             Some(from) => watched.add_functions(from, question.to)?,
             None => watched.add_marks(question.marks)?,
@@ -168,7 +177,7 @@ impl Watched {
     /// The place of a function or of an event of the kernel's, and its name.
     fn named_place(&self, text: &str) -> Result<(Place, String)> {
         if let Some(name) = text.strip_prefix("tracepoint:") {
-            if let Subject::Command(_) = self.subject {
+            if let Subject::Command(_) = self.followed.subject {
                 bail!("an event of the kernel counts in one process: name it, as --pid 812");
             }
             return Ok((Place::tracepoint(name, None)?, name.to_owned()));
@@ -186,8 +195,9 @@ impl Watched {
                 (program.place(found.address, is_return)?, found.name)
             }
             None => {
-                let found = self.program.image.place(rest)?;
-                (self.program.place(found.address, is_return)?, found.name)
+                let program = &self.followed.program;
+                let found = program.image.place(rest)?;
+                (program.place(found.address, is_return)?, found.name)
             }
         };
         Ok((place, name))
@@ -196,7 +206,7 @@ impl Watched {
     /// Adds the marks of a library, or of the program.
     fn add_marks(&mut self, library: Option<&Path>) -> Result<()> {
         let library = library.map(Program::read).transpose()?;
-        let marked = library.as_ref().unwrap_or(&self.program);
+        let marked = library.as_ref().unwrap_or(&self.followed.program);
         let marks = marked.image.marks()?;
         if marks.is_empty() {
             bail!(
@@ -207,10 +217,7 @@ impl Watched {
             );
         }
         for mark in marks {
-            let argument = match &mark.argument {
-                Some(marks::Argument { register, size }) => Argument::Register(*register, *size),
-                None => Argument::None,
-            };
+            let argument = mark.argument.map_or(Argument::None, Argument::Register);
             self.places.push(Place { argument, ..marked.place(mark.address, false)? });
             self.marks.push(mark);
         }
@@ -223,16 +230,17 @@ impl Watched {
     /// # Errors
     /// It is not so; the message has the mend.
     pub fn check(&self) -> Result<()> {
+        let program = &self.followed.program;
         let is_own = self.places.iter().all(|place| {
-            matches!(&place.event, Event::Instruction { file, .. } if *file == self.program.path)
+            matches!(&place.event, Event::Instruction { file, .. } if *file == program.path)
         });
-        if let (Subject::Command(_), true) = (&self.subject, is_own)
-            && let Some(pid) = running(&self.program.path)
+        if let (Subject::Command(_), true) = (&self.followed.subject, is_own)
+            && let Some(pid) = program.running()
         {
             bail!(
                 "process {pid} runs {} already, and its marks would count: end it, or watch it by \
                  --pid {pid}",
-                self.program.shown()
+                program.shown()
             );
         }
         self.places.iter().try_for_each(probes::check)
@@ -240,23 +248,12 @@ impl Watched {
 
     /// The target that the watch's case names.
     pub fn target(&self) -> Target {
-        Target {
-            kernel: observe::name(&self.program.name),
-            machine: "host".to_owned(),
-            image: Some(self.program.name.clone()),
-        }
+        self.followed.target()
     }
 
     /// The names and values of the parameters of the watch's case.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let mut settings: Vec<_> = self.terms.setting().into_iter().collect();
-        if let Subject::Process(_) = self.subject {
-            settings.push(("of".to_owned(), "process".to_owned()));
-        }
-        if let Some(between) = &self.between {
-            settings.push(("between".to_owned(), between.replace(' ', "+")));
-        }
-        settings
+        self.followed.settings(self.between.as_deref())
     }
 
     /// The names of the series that may arise, and their kinds.
@@ -267,15 +264,17 @@ impl Watched {
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view counts
     /// the rounds above.
     pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
-        Self { terms: self.terms.with_bounds(bounds), ..self }
+        let Followed { subject, program, terms } = self.followed;
+        let followed = Followed { subject, program, terms: terms.with_bounds(bounds) };
+        Self { followed, ..self }
     }
 
     /// Takes in hits until the program ends, the time is over or `stop` becomes true.
     fn watch(&self, probes: &mut Probes, stop: &AtomicBool) -> Result<(Seen, Vec<String>)> {
-        let (pairing, live) = (Pairing::new(&self.marks), self.terms.live());
-        let process = self.subject.process();
+        let (pairing, live) = (Pairing::new(&self.marks), self.followed.terms.live());
+        let process = self.followed.subject.process();
         let mut seen = Seen { pairing, live, process, ..Seen::default() };
-        let remarks = self.subject.follow(probes, &self.terms, stop, &mut seen)?;
+        let remarks = self.followed.follow(probes, stop, &mut seen)?;
         Ok((seen, remarks))
     }
 }
@@ -299,21 +298,60 @@ impl Subject {
             Self::Command(_) => None,
         }
     }
+}
+
+impl Followed {
+    /// Finds the program of a command, or of a process that runs.
+    fn new(command: &[OsString], pid: Option<u32>, duration: Option<Duration>) -> Result<Self> {
+        let (subject, program) = match pid {
+            Some(pid) => (Subject::Process(pid), Program::of_process(pid)?),
+            None => (Subject::Command(command.to_vec()), of_command(command)?),
+        };
+        Ok(Self { subject, program, terms: Terms::new(duration) })
+    }
+
+    fn target(&self) -> Target {
+        terms::target(&self.program.name, "host")
+    }
+
+    /// The parameters of a case, with the ends of its intervals where these are no marks.
+    fn settings(&self, between: Option<&str>) -> Vec<(String, String)> {
+        let mut settings: Vec<_> = self.terms.setting().into_iter().collect();
+        if self.subject.process().is_some() {
+            settings.push(("of".to_owned(), "process".to_owned()));
+        }
+        if let Some(between) = between {
+            settings.push(("between".to_owned(), between.replace(' ', "+")));
+        }
+        settings
+    }
+
+    /// Begins the stream of a case, whose clock counts ns.
+    fn begin(&self, request: &Request) -> Result<StreamBuilder> {
+        let mut stream = StreamBuilder::begin(&observe::name(&self.program.name), request)?;
+        let clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
+        stream.send(&Record::Clock(clock))?;
+        Ok(stream)
+    }
+
+    fn provenance(&self, remark: &str) -> Provenance {
+        let identity = BTreeMap::from([self.program.image.fact()]);
+        Provenance { identity, remark: remark.to_owned() }
+    }
 
     /// Passes on hits until the program ends, its time is over, there is no more room or `stop` becomes
     /// true. Returns the remarks.
     fn follow(
         &self,
         probes: &mut Probes,
-        terms: &Terms,
         stop: &AtomicBool,
         taker: &mut dyn Take,
     ) -> Result<Vec<String>> {
         let begun = Instant::now();
-        let is_over = || stop.load(Relaxed) || terms.is_over(begun);
+        let is_over = || stop.load(Relaxed) || self.terms.is_over(begun);
         let mut remarks = Vec::new();
-        match self {
-            Self::Process(pid) => {
+        match &self.subject {
+            Subject::Process(pid) => {
                 let folder = PathBuf::from(format!("/proc/{pid}"));
                 while folder.exists() && !is_over() && taker.has_room() {
                     thread::sleep(PAUSE);
@@ -321,7 +359,7 @@ impl Subject {
                 }
                 taker.take(probes.take(true));
             }
-            Self::Command(words) => remarks.extend(run_beside(words, probes, &is_over, taker)?),
+            Subject::Command(words) => remarks.extend(run_beside(words, probes, &is_over, taker)?),
         }
         if !taker.has_room() {
             remarks.push(terms::full());
@@ -440,18 +478,6 @@ fn in_path(word: &OsString) -> Option<PathBuf> {
     env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file())
 }
 
-/// A process that executes this file.
-fn running(path: &Path) -> Option<u32> {
-    let own = fs::metadata(path).ok()?;
-    let is_it = |pid: &u32| {
-        fs::metadata(format!("/proc/{pid}/exe"))
-            .is_ok_and(|exe| (exe.dev(), exe.ino()) == (own.dev(), own.ino()))
-    };
-    let entries = fs::read_dir("/proc").ok()?.flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| *pid != process::id()).find(is_it)
-}
-
 /// The cost of a watch: begin and end of an interval with nothing between, in this process.
 fn control() -> Result<Vec<crate::stream::Interval>> {
     let program = Program::read(Path::new("/proc/self/exe"))?;
@@ -474,9 +500,8 @@ impl Machine for Watched {
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        let identity = BTreeMap::from([self.program.image.fact()]);
         let remark = "watched by uprobes, whose cost is part of each interval: see the control";
-        Ok(Provenance { identity, remark: remark.to_owned() })
+        Ok(self.followed.provenance(remark))
     }
 
     fn run(
@@ -484,19 +509,15 @@ impl Machine for Watched {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let mut stream = StreamBuilder::begin(&observe::name(&self.program.name), start.request)?;
-        let clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
-        stream.send(&Record::Clock(clock))?;
+        let mut stream = self.followed.begin(start.request)?;
         let control = control()?;
         let mut probes = Probes::open(&self.places)?;
         let (seen, remarks) = self.watch(&mut probes, start.stop)?;
-        let evidence =
-            |name, value, low, high| Record::Evidence(Evidence { name, value, low, high });
         let processes = seen.processes.len();
         let all = seen.pairing.finish();
         let hits: u64 = all.iter().map(|series| series.hits).sum();
-        stream.send(&evidence("marks", hits as f64, 1.0, f64::INFINITY))?;
-        stream.send(&evidence("lost marks", probes.lost as f64, 0.0, 0.0))?;
+        stream.evidence("marks", hits as f64, 1.0, f64::INFINITY)?;
+        stream.evidence("lost marks", probes.lost as f64, 0.0, 0.0)?;
         for series in &all {
             terms::send(&mut stream, series)?;
         }

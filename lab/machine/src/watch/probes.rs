@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use perf_event::{Builder, Clock, SampleFlag, Sampler, data::Record, events::Software};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::host;
+use crate::{host, marks};
 use chronoscope_units::printable;
 
 /// The least and the greatest size of a buffer, and the size of all, in bytes. A hit takes 32 to 48.
@@ -51,8 +51,8 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument {
     None,
-    /// perf's number of a register, and how many of its bytes count.
-    Register(usize, usize),
+    /// A register.
+    Register(marks::Argument),
     /// The place of a whole number of four bytes in the kernel's record.
     Field(usize),
 }
@@ -177,7 +177,7 @@ impl Probes {
                     Ok(Record::Sample(sample)) => {
                         let argument = match buffer.argument {
                             Argument::None => None,
-                            Argument::Register(_, size) => {
+                            Argument::Register(marks::Argument { size, .. }) => {
                                 let all = sample.regs_user();
                                 all.and_then(|all| Some(low(*all.regs.first()?, size)))
                             }
@@ -247,7 +247,7 @@ fn sampler(place: &Place, processor: usize, size: usize) -> Result<Sampler> {
     let mut content = SampleFlag::TID | SampleFlag::TIME;
     match place.argument {
         Argument::None => {}
-        Argument::Register(register, _) => {
+        Argument::Register(marks::Argument { register, .. }) => {
             content |= SampleFlag::REGS_USER;
             builder.sample_regs_user(1 << register);
         }
@@ -298,7 +298,7 @@ fn refused(place: &Place, error: io::Error) -> anyhow::Error {
 /// processor for a moment.
 ///
 /// # Errors
-/// It does not; the message has the mend.
+/// It refuses; the message has the mend.
 pub fn check(place: &Place) -> Result<()> {
     let processor = processors()?.first().copied().unwrap_or_default();
     sampler(place, processor, BUFFER[0]).map(drop)

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -10,9 +11,11 @@ use anyhow::Result;
 
 use crate::{
     marks::{self, Pairing, View},
+    observe,
     stream::{StreamBuilder, samples},
 };
 use chronoscope_base::console;
+use chronoscope_run::Target;
 use chronoscope_suite::wire::{Record, Series, Unit};
 
 /// The pause between two looks of the user at the terminal.
@@ -72,6 +75,12 @@ impl Live {
         self.shown = Some(Instant::now());
         console::show_lines_in_bar(&self.view.lines(pairing, tick));
     }
+}
+
+/// The target that the case of a watched file names.
+pub(super) fn target(file: &Path, machine: &str) -> Target {
+    let (kernel, machine) = (observe::name(file), machine.to_owned());
+    Target { kernel, machine, image: Some(file.to_owned()) }
 }
 
 /// Returns whether there is room beyond this number of intervals.

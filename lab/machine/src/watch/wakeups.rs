@@ -5,7 +5,6 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ffi::OsString,
     fs,
-    os::unix::fs::MetadataExt as _,
     sync::atomic::AtomicBool,
     time::Duration,
 };
@@ -13,16 +12,16 @@ use std::{
 use anyhow::{Result, bail};
 
 use super::{
-    Program, Subject, Take, of_command,
+    Followed, Subject, Take,
     probes::{self, Hit, Place, Probes},
-    terms::{self, Terms},
+    terms,
 };
 use crate::{
-    Machine, Properties, Provenance, Recording, Request, Start, observe,
-    stream::{Interval, StreamBuilder, samples},
+    Machine, Properties, Provenance, Recording, Request, Start,
+    stream::{Interval, samples},
 };
 use chronoscope_run::Target;
-use chronoscope_suite::wire::{Clock, Domain, Evidence, Record, Series};
+use chronoscope_suite::wire::{Record, Series};
 use chronoscope_units::printable;
 
 /// The series of all threads.
@@ -35,12 +34,13 @@ const MOST_THREADS: usize = 40;
 const WAKING: usize = 0;
 const SWITCH: usize = 1;
 
+/// The number of the idle thread of every processor.
+const IDLE: u32 = 0;
+
 /// A program whose threads' wake-ups are watched.
 pub struct Wakeups {
-    subject: Subject,
-    program: Program,
+    followed: Followed,
     places: [Place; 2],
-    terms: Terms,
 }
 
 impl Wakeups {
@@ -49,54 +49,36 @@ impl Wakeups {
     /// # Errors
     /// There is no such program or process, or this account may not read of the kernel's events.
     pub fn new(command: &[OsString], pid: Option<u32>, duration: Option<Duration>) -> Result<Self> {
-        let (subject, program) = match pid {
-            Some(pid) => (Subject::Process(pid), Program::of_process(pid)?),
-            None => (Subject::Command(command.to_vec()), of_command(command)?),
-        };
+        let followed = Followed::new(command, pid, duration)?;
         let places = [
             Place::tracepoint("sched:sched_waking", Some("pid"))?,
             Place::tracepoint("sched:sched_switch", Some("next_pid"))?,
         ];
         places.iter().try_for_each(probes::check)?;
-        Ok(Self { subject, program, places, terms: Terms::new(duration) })
+        Ok(Self { followed, places })
     }
 
     /// The target that the watch's case names.
     pub fn target(&self) -> Target {
-        Target {
-            kernel: observe::name(&self.program.name),
-            machine: "host".to_owned(),
-            image: Some(self.program.name.clone()),
-        }
+        self.followed.target()
     }
 
     /// The names and values of the parameters of the watch's case.
     pub fn settings(&self) -> Vec<(String, String)> {
-        let mut settings: Vec<_> = self.terms.setting().into_iter().collect();
-        if self.subject.process().is_some() {
-            settings.push(("of".to_owned(), "process".to_owned()));
-        }
-        settings.push(("between".to_owned(), "wake-up+to+running".to_owned()));
-        settings
+        self.followed.settings(Some("wake-up to running"))
     }
 
     /// Returns whether a thread is of the program.
     fn owns(&self, thread: u32) -> bool {
-        match &self.subject {
+        match &self.followed.subject {
             Subject::Process(pid) => fs::metadata(format!("/proc/{pid}/task/{thread}")).is_ok(),
-            Subject::Command(_) => {
-                let own = fs::metadata(&self.program.path);
-                let exe = fs::metadata(format!("/proc/{thread}/exe"));
-                own.is_ok_and(|own| {
-                    exe.is_ok_and(|exe| (own.dev(), own.ino()) == (exe.dev(), exe.ino()))
-                })
-            }
+            Subject::Command(_) => self.followed.program.is_executed_by(thread),
         }
     }
 }
 
 /// The state of all threads of this computer, and the waits of the program's.
-struct Seen<'a> {
+struct Threads<'a> {
     wakeups: &'a Wakeups,
     /// The threads that were seen to stop running, and have not run since.
     asleep: HashSet<u32>,
@@ -106,10 +88,12 @@ struct Seen<'a> {
     threads: HashMap<u32, Option<String>>,
     waits: BTreeMap<u32, Vec<Interval>>,
     count: usize,
+    /// The runs of the program's threads whose begin the kernel has not recorded.
+    unseen: u64,
     first: Option<u64>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Threads<'a> {
     fn new(wakeups: &'a Wakeups) -> Self {
         Self {
             wakeups,
@@ -118,6 +102,7 @@ impl<'a> Seen<'a> {
             threads: HashMap::new(),
             waits: BTreeMap::new(),
             count: 0,
+            unseen: 0,
             first: None,
         }
     }
@@ -152,8 +137,10 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl Take for Seen<'_> {
+impl Take for Threads<'_> {
     fn take(&mut self, hits: Vec<Hit>) {
+        // The program's own process is another program's until it executes its file.
+        self.threads.retain(|_, name| name.is_some());
         for hit in hits {
             let Some(thread) = hit.argument.and_then(|thread| u32::try_from(thread).ok()) else {
                 continue;
@@ -165,12 +152,15 @@ impl Take for Seen<'_> {
                 }
                 SWITCH => {
                     // The event is of the thread that stops running.
-                    self.asleep.insert(hit.thread);
+                    let is_seen = self.asleep.insert(hit.thread) || hit.thread == IDLE;
+                    if !is_seen && self.is_own(hit.thread) {
+                        self.unseen += 1;
+                    }
                     self.asleep.remove(&thread);
                     if let Some(since) = self.woken.remove(&thread)
                         && self.is_own(thread)
                     {
-                        let wait = Interval { start: since, length: now - since };
+                        let wait = Interval { start: since, length: now.saturating_sub(since) };
                         self.waits.entry(thread).or_default().push(wait);
                         self.count += 1;
                     }
@@ -195,9 +185,8 @@ impl Machine for Wakeups {
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
-        let identity = BTreeMap::from([self.program.image.fact()]);
         let remark = "by the kernel's events, whose cost is part of each wait";
-        Ok(Provenance { identity, remark: remark.to_owned() })
+        Ok(self.followed.provenance(remark))
     }
 
     fn run(
@@ -205,24 +194,20 @@ impl Machine for Wakeups {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
-        let mut stream = StreamBuilder::begin(&observe::name(&self.program.name), start.request)?;
-        let clock = Clock { domain: Domain::Wall, hertz: 1_000_000_000, resolution: 1 };
-        stream.send(&Record::Clock(clock))?;
+        let mut stream = self.followed.begin(start.request)?;
         let mut probes = Probes::open(&self.places)?;
-        let mut seen = Seen::new(self);
-        let remarks = self.subject.follow(&mut probes, &self.terms, start.stop, &mut seen)?;
-        if seen.is_empty() {
+        let mut threads = Threads::new(self);
+        let remarks = self.followed.follow(&mut probes, start.stop, &mut threads)?;
+        if threads.is_empty() {
             bail!(
                 "no thread of {} was woken: does it sleep or wait at all? Name the process, if it is \
                  not the command's",
-                self.program.shown()
+                self.followed.program.shown()
             );
         }
-        let evidence =
-            |name, value, low, high| Record::Evidence(Evidence { name, value, low, high });
-        stream.send(&evidence("wake-ups", seen.count as f64, 1.0, f64::INFINITY))?;
-        stream.send(&evidence("lost events", probes.lost as f64, 0.0, 0.0))?;
-        for (name, waits) in seen.series() {
+        stream.evidence("wake-ups", threads.count as f64, 1.0, f64::INFINITY)?;
+        stream.evidence("lost events", (probes.lost + threads.unseen) as f64, 0.0, 0.0)?;
+        for (name, waits) in threads.series() {
             stream.series(Series::measured(&name), samples(&waits))?;
         }
         for line in &remarks {

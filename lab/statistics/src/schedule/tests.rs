@@ -209,7 +209,7 @@ fn no_simulated_response_is_above_its_analysis() {
 }
 
 #[test]
-#[ignore = "20,000 sets: ./chronoscope test long"]
+#[ignore = "20,000 sets: the full test runs it by itself"]
 fn no_simulated_response_of_many_sets_is_above_its_analysis() {
     let (compared, equal) = compare(10_000, 2, false);
     assert!(compared > 50_000 && equal > 500, "{compared} {equal}");

@@ -101,7 +101,7 @@ fn traces_of_barectf_have_the_intervals_of_the_program_that_recorded() {
     let file = folder.file("whole.txt", text);
     assert_eq!(lengths(&imported(&folder, &[&file])), ours);
 
-    // What the recording lost is counted, and no interval spans it.
+    // Lost events are counted, and no interval spans them.
     tool(&record, &["lost/stream", "lose"], &folder).exits(0);
     let case = imported(&folder, &[&folder.path("lost")]);
     assert_eq!(case["verdict"]["status"], "inconclusive");

@@ -43,7 +43,7 @@ fn threads_handlers_and_pairs_of_a_trace_are_series() {
     assert_eq!(evidence(&case)[0], ("events in the file", 10.0, true));
     assert!(case.log.iter().any(|line| line.contains("other sorts, in no series: 1")));
 
-    // What was open when events were lost has no length.
+    // An interval that was open when events were lost has no length.
     let at = CTF.find("[0.001009000]").unwrap();
     let lost = "WARNING: Tracer discarded 188 events between [0.001] and [0.002] in trace \"\"\n";
     let case = text_file(&[&CTF[..at], lost, &CTF[at..]].concat()).cases.remove(0);
