@@ -54,10 +54,15 @@ fn doubts(case: &CaseResult) -> Vec<OneLine> {
         doubts.push("no sample was taken".to_owned());
     }
     for evidence in case.evidence.iter().filter(|evidence| !evidence.holds) {
+        // A bound of a whole number is shown whole: 665 of at least 665.3 is not "665, not at least 665".
+        let is_whole = evidence.value.fract() == 0.0;
+        let low = if is_whole { evidence.low.ceil() } else { evidence.low };
         let wanted = match evidence.high {
             Some(high) if high == evidence.low => count(high),
-            Some(high) => format!("{} to {}", count(evidence.low), count(high)),
-            None => format!("at least {}", count(evidence.low)),
+            Some(high) => {
+                format!("{} to {}", count(low), count(if is_whole { high.floor() } else { high }))
+            }
+            None => format!("at least {}", count(low)),
         };
         doubts.push(format!("{}: {}, not {wanted}", evidence.name, count(evidence.value)));
     }

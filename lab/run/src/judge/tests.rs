@@ -71,6 +71,8 @@ fn rules() -> Vec<Rule> {
             (vec![("/evidence/1", evidence(13.0, 12.0, Some(12.0)))], vec!["rounds: 13, not 12"]),
             (vec![("/evidence/1", evidence(1.0, 12.0, Some(14.0)))], vec!["rounds: 1, not 12 to 14"]),
             (vec![("/evidence/1", evidence(499.0, 500.0, None))], vec!["rounds: 499, not at least 500"]),
+            (vec![("/evidence/1", evidence(499.0, 499.5, None))], vec!["rounds: 499, not at least 500"]),
+            (vec![("/evidence/1", evidence(501.0, 400.2, Some(500.9)))], vec!["rounds: 501, not 401 to 500"]),
             // One of several counts is enough, also the first.
             (vec![("/evidence/0/holds", json!(false)), ("/evidence/1", evidence(1.0, 1.0, None))],
                 vec!["switches: 5004, not at least 4954"]),

@@ -201,11 +201,9 @@ const MOST: u32 = 0xff_ffff;
 /// The longest alarm in instructions. One for a later time comes early, and is set again.
 pub const LONGEST: u64 = 1 << ((MOST as u64 + 1) * 1000 / SYSTICK_PER_1000 as u64).ilog2();
 
-/// The reload value of an alarm for a later time than the longest.
-const FAR: u32 = {
-    let longest = LONGEST * SYSTICK_PER_1000 as u64 / 1000;
-    if longest < MOST as u64 { longest as u32 } else { MOST }
-};
+/// The reload value of an alarm for a later time than the longest: a power of two, which every chip
+/// loads in an instruction or two.
+const FAR: u32 = 1 << (LONGEST * SYSTICK_PER_1000 as u64 / 1000 - 1).ilog2();
 
 /// Stops the alarm until it is armed again.
 #[inline(always)]
