@@ -1,6 +1,7 @@
 //! `chronoscope`: reads the command line, executes the command, and returns its exit status.
 
 mod cli;
+mod closed;
 mod command;
 mod progress;
 mod revision;
@@ -32,6 +33,9 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     supervisor::enable(&["supervise"]);
     child::fail_beyond_the_limit();
+    if closed::standard_output() {
+        console::output_is_closed();
+    }
     match cli::parse().and_then(crate::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {

@@ -24,13 +24,25 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Prints to standard output as [`print()`] does, piece by piece.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// If standard output cannot be written, or was [closed](output_is_closed).
 pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::other("cannot write to standard output, which is closed"));
+    }
     let mut output = BufWriter::new(io::stdout().lock());
     match content(&mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.map_err(within("cannot write to standard output")),
     }
+}
+
+/// True if standard output was closed when the program was started.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Makes each later print fail: standard output was closed at the start, and what has been opened in
+/// its place shows nothing to anybody.
+pub fn output_is_closed() {
+    CLOSED.store(true, Ordering::Relaxed);
 }
 
 /// True while notes are suppressed.

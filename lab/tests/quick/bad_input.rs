@@ -352,6 +352,9 @@ fn nobody_who_reads() {
         answer.exits(1);
         assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
     }
+    // The standard library opens /dev/null in the place of a closed stream.
+    let closed = run(Command::new("sh").args(["-c", &format!("{path} list >&-")]));
+    closed.complains("cannot write to standard output, which is closed");
     // A reader that has gone away is no error: here it is gone before the first byte.
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);

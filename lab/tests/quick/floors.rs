@@ -31,7 +31,7 @@ const TARGETS: [&House; 7] = [&SUITE, &LINUX, &C, &PLUGIN, &TANDEM, &PROCESSES, 
 
 const PROGRAM: House = House {
     folder: "src",
-    floors: &[&["main"], &["command"], &["cli"], &["progress", "revision"]],
+    floors: &[&["main"], &["command"], &["cli"], &["closed", "progress", "revision"]],
 };
 const REPORT: House = House {
     folder: "report/src",

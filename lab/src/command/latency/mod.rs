@@ -128,7 +128,7 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         .limit
         .is_some_and(|limit| worst.fold(0.0, f64::max) * millisecond(case) > limit as f64 / 1e3);
     let clock = clock(case);
-    println!("{}", json::text(case, &form, clock.as_deref(), passes)?);
+    console::print(&format!("{}\n", json::text(case, &form, clock.as_deref(), passes)?))?;
     if let Some(unit) = clock {
         console::remark(&format!("{target}: the figures are {unit}, no time on the wall"));
     }
