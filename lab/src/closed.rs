@@ -1,4 +1,4 @@
-//! Whether standard output was closed when the program was started, as by `>&-`.
+//! Looks whether standard output was closed when the program was started, as by `>&-`.
 //!
 //! The standard library opens `/dev/null` in the place of a closed stream before it calls `main`, and
 //! an answer written there would be lost with status 0. The look is therefore taken earlier, by a

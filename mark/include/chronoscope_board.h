@@ -28,7 +28,7 @@
  * chrono_drain must be called at least once in half a period of the clock: of 32 bits at 84 MHz, 25 s.
  *
  * chrono_name(id, "control") names the task that the numbers `task_runs` and `task_ready` mean: the
- * hooks of a kernel set those (chronoscope_freertos.h). At most CHRONO_MARK_NAMES tasks, 16 if nothing
+ * hooks of a kernel set those (chronoscope_freertos.h, _threadx.h, _zephyr.h). At most CHRONO_MARK_NAMES tasks, 16 if nothing
  * is defined, have names, of at most 16 letters.
  *
  * The channel of RTT has CHRONO_MARK_RTT_BYTES bytes, 1024 if nothing is defined, and chrono_room_rtt()
@@ -183,6 +183,8 @@ static struct {
 /* A task that has another one's id takes its place. */
 void chrono_name(uint32_t id, const char *name) {
     unsigned place = 0, letter;
+    if (!name)
+        name = "";
     while (place < chrono_names_.count && chrono_names_.words[place][0] != id)
         place++;
     if (place == CHRONO_MARK_NAMES)

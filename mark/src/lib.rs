@@ -4,6 +4,8 @@
 
 #[cfg(feature = "board")]
 pub mod board;
+#[cfg(feature = "embassy")]
+pub mod embassy;
 #[cfg(feature = "rtt")]
 pub mod rtt;
 
@@ -85,6 +87,44 @@ macro_rules! bench {
         (0..rounds).for_each(|_| nothing());
         (0..rounds).for_each(|_| round(&mut call));
     }};
+}
+
+/// Installs the hooks of the kernel tandem, whose feature `trace` the program enables, once in a program: its
+/// tasks' times on the processor and their waits from ready to running are series of `chronoscope
+/// watch`, and each handler within `tandem::trace::interrupt` is an interval `interrupt`. Names are
+/// given by [`Board::name`](crate::board::Board::name), with the `id` of a task's `Info`. The idle task is
+/// no task. One mark an event, and none for the others.
+#[macro_export]
+macro_rules! trace_tandem {
+    () => {
+        const _: () = {
+            struct Marks;
+            // SAFETY: a mark calls nothing, and leaves interrupts as they were.
+            unsafe impl ::tandem::trace::Tracer for Marks {
+                #[inline(always)]
+                fn event(event: ::tandem::trace::Event, task: ::tandem::Info) {
+                    use ::tandem::trace::Event::{InterruptIn, InterruptOut, Ready, Run};
+                    match event {
+                        Run => {
+                            let id = if task.is_alive() { task.id() } else { 0 };
+                            $crate::value!(task_runs, id);
+                        }
+                        Ready => {
+                            $crate::value!(task_ready, task.id());
+                        }
+                        InterruptIn => {
+                            $crate::begin!(interrupt);
+                        }
+                        InterruptOut => {
+                            $crate::end!(interrupt);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            ::tandem::trace_with!(Marks);
+        };
+    };
 }
 
 /// Ends the program by semihosting, with success: an emulator ends there, and a board halts in its

@@ -80,7 +80,7 @@ fn position(table: &DeTable, keys: &[String]) -> Option<usize> {
 /// Shortens an error of the parser: the line number, the message, and the nearest known key.
 fn in_one_line(text: &str, error: &toml::de::Error) -> TomlError {
     let line = error.span().map_or(1, |span| line_of(text, span.start));
-    let message = error.message().lines().next().unwrap_or_default();
+    let message = &printable(error.message().lines().next().unwrap_or_default());
     TomlError { line, message: format!("{message}{}", nearest_key(message)) }
 }
 
@@ -89,14 +89,14 @@ fn line_of(text: &str, start: usize) -> usize {
     1 + text.get(..start).unwrap_or_default().matches('\n').count()
 }
 
-/// Returns a suggestion for an unknown key. Serde's message quotes the unknown key first, then all
-/// known keys.
+/// Returns a suggestion for an unknown key. Serde's message quotes the unknown key, which may have quotes
+/// of its own, and after it all known keys.
 fn nearest_key(message: &str) -> String {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    match quoted.next() {
-        Some(unknown) if message.starts_with("unknown field") => nearest(unknown, quoted),
-        _ => String::new(),
-    }
+    let parts =
+        message.strip_prefix("unknown field `").and_then(|rest| rest.rsplit_once("`, expected"));
+    parts.map_or_else(String::new, |(unknown, known)| {
+        nearest(unknown, known.split('`').skip(1).step_by(2))
+    })
 }
 
 /// Formats a TOML value as the value of a parameter: strings without quotes.
@@ -118,4 +118,37 @@ pub fn list(value: toml::Value) -> Vec<toml::Value> {
 /// If the TOML is invalid.
 pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(list(toml::Value::deserialize(deserializer)?).iter().map(word).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Known {
+        #[expect(dead_code, reason = "the error names it")]
+        loops: Option<u32>,
+        #[expect(dead_code, reason = "the error names it")]
+        repeat: Option<u32>,
+    }
+
+    #[track_caller]
+    fn error(text: &str) -> String {
+        from_toml::<Known>(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_shown_in_one_line_with_the_nearest_known_one() {
+        let expected = "expected `loops` or `repeat`";
+        let near = error("\nloop = 1");
+        assert_eq!(
+            near,
+            format!("line 2: unknown field `loop`, {expected}; did you mean `loops`?")
+        );
+        // Quotes in the key, and a tab.
+        let odd = error("\"'`\t`\" = 1");
+        assert!(odd.starts_with("line 1: unknown field `'`\u{fffd}``, expected "), "{odd}");
+        assert!(!odd.contains("``?"), "{odd}");
+    }
 }

@@ -157,7 +157,7 @@ fn freertos_starts_as_a_maker_s_tools_have_it() {
 }
 
 /// A program of the package `firmware/crates`, whose feature has the same name.
-fn built(name: &str) -> String {
+pub fn built(name: &str) -> String {
     let manifest = source("crates/Cargo.toml");
     let program = format!("test-{name}");
     let build =

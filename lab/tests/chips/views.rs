@@ -15,6 +15,7 @@ use crate::{
         Answer, Folder, chronoscope, documented::root, gives_the_same_bytes_twice, run, samples,
     },
     observe::figures,
+    ordinary::built,
     plugin::target as target_folder,
     watch_board::sent,
 };
@@ -290,18 +291,63 @@ fn an_application_of_freertos_is_shown_by_its_tasks_names() {
 fn tasks_of_freertos_by_its_hooks_are_those_of_the_view() {
     let folder = Folder::new("hooks-freertos");
     let image = application(&folder, &["-DCHRONO_MARK_BOARD", "-DCHRONO_MARK_SLOTS=1024"]);
-    let stream = sent(&folder, "netduinoplus2", &image);
-    let watch = ["watch", &image, "--stream", &stream, "-q", "--no-store", "--format", "json"];
-    let own = chronoscope(&watch).exits(0).json()["cases"][0].clone();
+    let own = by_hooks(&folder, &image);
     let seen = by_view(&image, "freertos", &[]).exits(0).json()["cases"][0].clone();
     for task in ["control", "net", "logger", "IDLE"] {
-        let by_hooks = samples(&own, &format!("{task}, on the processor"));
+        let by_hooks = on_the_processor(&own, task);
         let by_view = samples(&seen, &format!("in task {task}"));
         // The view counts the start of the kernel to its first task. The last ones were never sent.
         assert!(by_hooks.len() > 10 && by_hooks.len() <= by_view.len(), "{task}: {own:#}");
         let pairs = by_hooks.iter().zip(&by_view).skip(1);
         assert!(pairs.clone().all(|(own, seen)| own == seen), "{task}: {by_hooks:?} {by_view:?}");
         samples(&own, &format!("{task}, ready to running"));
+    }
+}
+
+/// The case of the marks that an image sends.
+fn by_hooks(folder: &Folder, image: &str) -> Value {
+    let stream = sent(folder, "netduinoplus2", image);
+    let watch = ["watch", image, "--stream", &stream];
+    chronoscope(&[&watch[..], &QUIET].concat()).exits(0).json()["cases"][0].clone()
+}
+
+/// A task's times on the processor by the kernel's hooks.
+fn on_the_processor(case: &Value, task: &str) -> Vec<f64> {
+    samples(case, &format!("{task}, on the processor"))
+}
+
+#[test]
+fn tasks_of_tandem_by_its_hooks_are_those_of_the_view() {
+    let folder = Folder::new("hooks-tandem");
+    let image = built("tandem-hooks");
+    let own = by_hooks(&folder, &image);
+    let seen = by_view(&image, "tandem", &[]).exits(0).json()["cases"][0].clone();
+    for task in ["control", "logger"] {
+        let by_hooks = on_the_processor(&own, task);
+        assert_eq!(by_hooks.len(), 21, "20 turns, and the end: {own:#}");
+        assert_eq!(by_hooks, samples(&seen, &format!("in task {task}")), "{task}");
+    }
+    samples(&own, "control, ready to running");
+}
+
+/// embassy calls its hooks as functions, so the observer sees the same polls from the first instruction
+/// of one to the first of the other.
+#[test]
+fn tasks_of_embassy_by_its_hooks_are_its_polls() {
+    /// The second hook has that many instructions more before its mark than the first.
+    const MORE: f64 = 1.0;
+    let folder = Folder::new("hooks-embassy");
+    let image = built("embassy-hooks");
+    let own = by_hooks(&folder, &image);
+    let [from, to] = ["begin", "end"].map(|end| format!("_embassy_trace_task_exec_{end}"));
+    let observe = ["observe", &image, "--machine", "netduinoplus2", "--from", &from, "--to", &to];
+    let seen = chronoscope(&[&observe[..], &QUIET].concat()).exits(0).json()["cases"][0].clone();
+    let polls = samples(&seen, &format!("{from} to {to}"));
+    for task in ["control", "logger"] {
+        let by_hooks = on_the_processor(&own, task);
+        assert_eq!(by_hooks.len(), 21, "20 turns, and the end: {own:#}");
+        let is_seen = |length: &f64| polls.contains(&(length - MORE));
+        assert!(by_hooks.iter().all(is_seen), "{task}: {by_hooks:?} {polls:?}");
     }
 }
 

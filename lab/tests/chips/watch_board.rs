@@ -200,6 +200,56 @@ fn a_mark_is_at_most_14_instructions_and_off_nothing() {
     run(compiler.args([&include, BOARD, "-x", "c++", &source])).exits(0);
 }
 
+/// Two kernels, as far as the headers of hooks use them: their sources are the user's.
+const THREADX: &str = "
+    #include <chronoscope_threadx.h>
+    typedef struct TX_THREAD_STRUCT { char *tx_thread_name; } TX_THREAD;
+    enum { TX_READY, TX_SLEEP };
+    extern TX_THREAD *_tx_thread_current_ptr;
+    #ifndef TX_THREAD_STATE_CHANGE
+    #define TX_THREAD_STATE_CHANGE(thread, state)
+    #define TX_THREAD_CREATE_INTERNAL_EXTENSION(thread) (void)(thread);
+    #endif
+    void create(TX_THREAD *thread);
+    void create(TX_THREAD *thread) {
+        TX_THREAD_CREATE_INTERNAL_EXTENSION(thread)
+        TX_THREAD_STATE_CHANGE(thread, TX_READY)
+    }
+";
+const ZEPHYR: &str = "
+    #include <stdint.h>
+    struct k_thread;
+    typedef struct k_thread *k_tid_t;
+    const char *k_thread_name_get(k_tid_t thread);
+    k_tid_t k_sched_current_thread_query(void);
+";
+
+/// Their figures were tried by hand with ThreadX' own sources.
+#[test]
+fn hooks_of_threadx_and_zephyr_compile_and_are_nothing_without_a_board() {
+    let folder = Folder::new("hooks");
+    fs::create_dir_all(folder.path("zephyr")).unwrap();
+    folder.file("zephyr/kernel.h", ZEPHYR);
+    let object = folder.path("object.o");
+    let compile = |source: &str, more: &[&str]| {
+        let mut gcc = Command::new("arm-none-eabi-gcc");
+        gcc.args(["-mcpu=cortex-m4", "-mthumb", "-std=gnu99", "-Wall", "-Wextra", "-Werror"]);
+        gcc.args([format!("-I{}/include", marks()), format!("-I{}", folder.path(""))]);
+        run(gcc.args(["-c", source, "-o", &object]).args(more)).exits(0);
+        run(Command::new("llvm-nm").arg(&object)).exits(0).stdout.clone()
+    };
+    for program in [THREADX, "#include <chronoscope_zephyr.h>"] {
+        let text = format!("#define CHRONO_MARK_IMPLEMENTATION\n{program}\n");
+        let source = folder.file("program.c", text);
+        assert!(compile(&source, &[BOARD]).contains(" T chrono_drain"), "{program}");
+        for nothing in [&[][..], &[BOARD, "-DCHRONO_MARK_OFF"]] {
+            assert!(!compile(&source, nothing).contains("chrono"), "{program}");
+        }
+    }
+    // The kernel's assembly reads it, too.
+    compile(&folder.file("tx.S", "#include <chronoscope_threadx.h>\n"), &[BOARD]);
+}
+
 /// Ten calls of a function of seven instructions with the call, and of marks with ids.
 const RUST: &str = "
     #![no_std]

@@ -129,7 +129,9 @@ impl Intake {
                 let end = letters.iter().position(|letter| *letter == 0).unwrap_or(letters.len());
                 let name = printable(&String::from_utf8_lossy(&letters[..end]));
                 // A task that has ended leaves its number to another one.
-                if self.names.len() < MOST_NAMES {
+                if name.is_empty() {
+                    self.names.remove(&id.into());
+                } else if self.names.len() < MOST_NAMES {
                     self.names.insert(id.into(), name);
                 }
             }

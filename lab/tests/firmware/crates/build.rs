@@ -1,5 +1,5 @@
-//! Gives the linker the chip's memories, the script of `cortex-m-rt`, and for RTIC's program the script with
-//! the names of its interrupts: embassy-stm32 brings its own.
+//! Gives the linker the chip's memories, the script of `cortex-m-rt`, and a script with the names of the
+//! program's interrupts, which RTIC's alone has: embassy-stm32 brings its own.
 
 use std::{env, fs, path::Path};
 
@@ -8,8 +8,10 @@ fn main() {
     let memories = "MEMORY { FLASH : ORIGIN = 0x08000000, LENGTH = 1024K \
                     RAM : ORIGIN = 0x20000000, LENGTH = 128K }\n";
     fs::write(Path::new(&out).join("memory.x"), memories).expect("the folder is there");
-    if env::var_os("CARGO_FEATURE_RTIC").is_some() {
+    let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
+    if !has("EMBASSY") {
         let handlers = "PROVIDE(TIM2 = DefaultHandler); PROVIDE(TIM5 = DefaultHandler);\n";
+        let handlers = if has("RTIC") { handlers } else { "" };
         fs::write(Path::new(&out).join("device.x"), handlers).expect("the folder is there");
     }
     println!("cargo:rustc-link-search={out}");
