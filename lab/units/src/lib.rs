@@ -42,11 +42,11 @@ pub fn parse_time(text: &str) -> Result<f64, QuantityError> {
     let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), &text[split..]);
     let Some((_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err(QuantityError::TimeUnit(text.to_owned()));
+        return Err(QuantityError::TimeUnit(printable(text)));
     };
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
-        _ => Err(QuantityError::TimeNumber(text.to_owned(), number.to_owned())),
+        _ => Err(QuantityError::TimeNumber(printable(text), printable(number))),
     }
 }
 
