@@ -572,7 +572,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 28] = [
+const TESTS: [Test; 29] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
@@ -671,6 +671,10 @@ const TESTS: [Test; 28] = [
     Test {
         stage: Long,
         ..test("tests: a study on Slurm", "--test chips slurm -- --ignored", TARGETS)
+    },
+    Test {
+        stage: Long,
+        ..test("tests: criterion", "--test files results_of_criterion -- --ignored", &["packages"])
     },
     Test { stage: Long, variable: EFFORT, ..test("tests: long fuzzing", "--test files fuzz", &[]) },
     Test {

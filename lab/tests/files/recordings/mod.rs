@@ -125,6 +125,33 @@ fn traces_of_barectf_have_the_intervals_of_the_program_that_recorded() {
     chronoscope(&["import", &empty, "--store", &store]).exits(1);
 }
 
+/// trace-cmd reports a file in its own format, whose events a script has written.
+#[test]
+fn reports_of_trace_cmd_have_the_intervals_that_were_recorded() {
+    let folder = Folder::new("import-trace-cmd");
+    let file = folder.path("system.dat");
+    let script = format!("{PROGRAMS}/trace_dat.py");
+    let written = run(Command::new("python3").args(["-B", &script, &file])).exits(0).json();
+    let report = tool("trace-cmd", &["report", "-t", "-i", &file], &folder);
+    let text = folder.file("report.txt", &report.exits(0).stdout);
+    let case = imported(&folder, &[&text]);
+    assert_eq!(case["verdict"]["status"], "pass", "{:#}", case["verdict"]);
+    let ours = lengths(&case);
+    let sorts = [
+        ("runs", ", on the processor"),
+        ("waits", ", wake-up to running"),
+        ("handlers", " (handler)"),
+    ];
+    for (sort, ending) in sorts {
+        for (name, lengths) in written[sort].as_object().unwrap() {
+            let lengths: Vec<f64> =
+                lengths.as_array().unwrap().iter().map(|one| one.as_f64().unwrap() / 1e3).collect();
+            assert!(lengths.len() > 5, "{name}: {lengths:?}");
+            assert_eq!(ours[&format!("{name}{ending}")], lengths, "{name}{ending}");
+        }
+    }
+}
+
 /// The numbers of a field of each value of a list.
 fn numbers(list: &Value, field: &str) -> Vec<f64> {
     list.as_array().unwrap().iter().map(|one| one[field].as_f64().unwrap()).collect()
@@ -183,4 +210,27 @@ fn results_of_google_benchmark_are_its_repetitions() {
     assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
     let repetitions = &case["series"][0]["by_repetition"];
     assert_near(&numbers(repetitions, "p50"), &numbers(&own, "real_time"));
+}
+
+/// Each sample is a time of several iterations, whose number criterion raises from one to the next.
+#[test]
+#[ignore = "builds criterion: ./chronoscope test long"]
+fn results_of_criterion_are_its_samples() {
+    let folder = Folder::new("import-criterion");
+    let manifest = format!("{PROGRAMS}/criterion/Cargo.toml");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--release", "--locked", "--manifest-path", &manifest]);
+    cargo.env("CARGO_TARGET_DIR", folder.path("target")).current_dir(folder.path(""));
+    run(cargo.args(["--", "--bench"])).exits(0);
+    let file = folder.path("target/criterion/sum/new/sample.json");
+    let theirs: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let [times, iterations] = ["times", "iters"].map(|field| {
+        let all = theirs[field].as_array().unwrap().iter();
+        all.map(|one| one.as_f64().unwrap()).collect::<Vec<_>>()
+    });
+    let case = imported(&folder, &[&file]);
+    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+    assert!(times.len() == 20 && case["parameters"].to_string().contains("sum"), "{case:#}");
+    let means = times.iter().zip(iterations).map(|(time, count)| time / count / 1e3);
+    assert_near(lengths(&case).values().next().unwrap(), &means.collect::<Vec<_>>());
 }
