@@ -12,9 +12,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use chronoscope_chips::{Chip, Table};
+use serde_json::Value;
 
 use crate::{
-    command::become_command,
+    command::{self, become_command},
     compiler, packages,
     repository::{root, target},
     rust::{self, Toolchain},
@@ -99,4 +100,21 @@ pub fn cargo(triple: &str, command: &str, target: &Path) -> Result<Command> {
 /// The build folder cannot be created.
 pub fn image(triple: &str, name: &str) -> Result<PathBuf> {
     Ok(target()?.join("firmware").join(triple).join("release").join(name))
+}
+
+/// The folder of FreeRTOS's source, which cargo fetches.
+///
+/// # Errors
+/// Cargo cannot fetch the package.
+pub fn freertos_source() -> Result<PathBuf> {
+    let manifest = root().join("ports/firmware/kernels/freertos/source/Cargo.toml");
+    let mut cargo = Toolchain::find()?.cargo("metadata");
+    cargo.args(["--locked", "--format-version", "1", "--manifest-path"]).arg(manifest);
+    let output = command::output(&mut cargo).context("FreeRTOS's source")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages.find(|package| package["name"] == "freertos-next");
+    let manifest = package.and_then(|package| package["manifest_path"].as_str());
+    let manifest = Path::new(manifest.context("freertos-next is no package of the manifest")?);
+    Ok(manifest.with_file_name("FreeRTOS-Kernel"))
 }

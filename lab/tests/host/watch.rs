@@ -249,14 +249,19 @@ fn the_examples_of_own_programs_are_built_and_watched() {
         run(command.env("XDG_DATA_HOME", folder.path("data")))
     };
     let names = example("").exits(0).stdout.clone();
-    assert_eq!(names.lines().count(), 6, "{names}");
+    assert_eq!(names.lines().count(), 9, "{names}");
     for line in names.lines() {
         let name = line.split(' ').next().unwrap();
         let answer = example(name);
         // On a busy machine a round may miss the example's limit.
         let is_missed = answer.stdout.contains(" took over 5 ms: ");
         answer.exits(i32::from(is_missed)).shows("$ ./chronoscope watch ");
-        let mark = if name == "requests-cpp" { "Request: " } else { "ontrol" };
+        let mark = match name {
+            "requests-cpp" => "Request: ",
+            "freertos" => "Work: ",
+            "embassy" => "logger, on the processor",
+            _ => "ontrol",
+        };
         answer.shows(mark);
     }
     example("loop-cobol").exits(1);

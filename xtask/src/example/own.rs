@@ -2,17 +2,23 @@
 //! loop-c`. Each command is printed before it runs, so that a reader can type it for a program of
 //! theirs.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    command, packages,
+    command,
+    firmware::freertos_source,
+    packages,
     repository::{root, target},
 };
 
 /// A program, the commands that build it and start its board, and the one that watches it. They run
-/// in the repository's folder; `OUT` stands for the folder of built files.
+/// in the repository's folder, ROOT; `OUT` stands for the folder of built files, FREERTOS for its source.
 struct Example {
     name: &'static str,
     about: &'static str,
@@ -22,7 +28,7 @@ struct Example {
     watch: &'static str,
 }
 
-static EXAMPLES: [Example; 6] = [
+static EXAMPLES: [Example; 9] = [
     Example {
         name: "firmware",
         about: "an STM32F405 in C: how long is each round, in µs of the chip, without a board?",
@@ -43,6 +49,34 @@ static EXAMPLES: [Example; 6] = [
              -icount shift=0,sleep=off -display none -monitor none -serial file:OUT/marks.bin",
         ],
         watch: "OUT/board.elf --stream OUT/marks.bin",
+    },
+    Example {
+        name: "freertos",
+        about: "an application of FreeRTOS in C: how many instructions does a task work, at worst?",
+        needs: ("arm-none-eabi-gcc", "arm-none-eabi-gcc"),
+        build: &[
+            "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -O2 -g \
+             -ffreestanding -nostdlib -I mark/include -I ports/c/freestanding -I lab/tests/chips/views \
+             -I FREERTOS/include -I FREERTOS/portable/GCC/ARM_CM4F -T lab/tests/chips/views/link.ld \
+             lab/tests/chips/views/main.c lab/tests/chips/views/marks.c FREERTOS/tasks.c \
+             FREERTOS/queue.c FREERTOS/list.c FREERTOS/portable/GCC/ARM_CM4F/port.c \
+             FREERTOS/portable/MemMang/heap_4.c -lgcc -o OUT/freertos.elf",
+        ],
+        watch: "OUT/freertos.elf --machine netduinoplus2",
+    },
+    Example {
+        name: "embassy",
+        about: "tasks of embassy by their names, as a board sends them; here QEMU is the board",
+        needs: ("qemu-system-arm", "qemu-system-arm"),
+        build: &[
+            "cargo xtask firmware thumbv7em-none-eabihf build --quiet --release --locked \
+             --manifest-path ROOT/lab/tests/firmware/crates/Cargo.toml --features embassy-hooks \
+             --bin test-embassy-hooks",
+            "qemu-system-arm -M netduinoplus2 -semihosting -icount shift=0,sleep=off -display none \
+             -monitor none -serial file:OUT/embassy.bin \
+             -kernel TARGET/firmware/thumbv7em-none-eabihf/release/test-embassy-hooks",
+        ],
+        watch: "TARGET/firmware/thumbv7em-none-eabihf/release/test-embassy-hooks --stream OUT/embassy.bin",
     },
     Example {
         name: "loop-c",
@@ -74,6 +108,13 @@ static EXAMPLES: [Example; 6] = [
         build: &["g++ -O2 -pthread -I mark/include mark/examples/requests.cpp -o OUT/requests"],
         watch: "-- OUT/requests",
     },
+    Example {
+        name: "nodes-cpp",
+        about: "two nodes in one executor, as ROS 2 has them: the period of one, and how late it comes",
+        needs: ("g++", "example"),
+        build: &["g++ -O2 -I mark/include mark/examples/nodes.cpp -o OUT/nodes"],
+        watch: "--limit controller<=500ms -- OUT/nodes",
+    },
 ];
 
 /// Prints the examples.
@@ -92,10 +133,18 @@ pub fn run(name: &str) -> Result<()> {
     let target = target()?;
     let out = target.join("own");
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    let freertos = match example.name {
+        "freertos" => freertos_source()?,
+        _ => PathBuf::new(),
+    };
+    let places: [(&str, &Path); 4] =
+        [("ROOT", root()), ("OUT", &out), ("TARGET", &target), ("FREERTOS", &freertos)];
     let words = |line: &str| {
         let word = |word: &str| {
-            word.replace("OUT", &out.display().to_string())
-                .replace("TARGET", &target.display().to_string())
+            let place = |word: String, (name, path): &(&str, &Path)| {
+                word.replace(name, &path.display().to_string())
+            };
+            places.iter().fold(word.to_owned(), place)
         };
         line.split_whitespace().map(word).collect::<Vec<String>>()
     };

@@ -9,10 +9,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
 use super::kit::{self, lab, median};
-use crate::{c_kit, command, repository::root, rust::Toolchain};
+use crate::{c_kit, command, firmware::freertos_source, repository::root, rust::Toolchain};
 
 /// The experiments that the kit is built with.
 const EXPERIMENTS: &str = "switch,interrupt";
@@ -68,7 +67,7 @@ pub fn run() -> Result<()> {
     let place = kit.display().to_string();
     let words = ["-o", &place, "--chip", "cortex-m4", "--experiments", EXPERIMENTS];
     c_kit::run(&words)?;
-    let freertos = freertos()?;
+    let freertos = freertos_source()?;
     let build = |name: &str, options: &[&str]| build(&kit, name, &freertos, options);
     let emulated = |image: &Path| format!("mine={}@cortex-m4", image.display());
 
@@ -112,23 +111,6 @@ fn at_a_place(board: &Board) -> Result<()> {
     cargo.args(["--workspace", "--locked", "--test", "chips", "a_real_board", "--", "--ignored"]);
     cargo.env("CHRONOSCOPE_TEST_DEVICE", &board.device).current_dir(root());
     command::run(&mut cargo).context("the board at one of labgrid's places: see above")
-}
-
-/// The folder of FreeRTOS's source, which cargo fetches.
-///
-/// # Errors
-/// Cargo cannot fetch the package.
-pub fn freertos() -> Result<PathBuf> {
-    let manifest = root().join("ports/firmware/kernels/freertos/source/Cargo.toml");
-    let mut cargo = Toolchain::find()?.cargo("metadata");
-    cargo.args(["--locked", "--format-version", "1", "--manifest-path"]).arg(manifest);
-    let output = command::output(&mut cargo).context("FreeRTOS's source")?;
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let mut packages = metadata["packages"].as_array().into_iter().flatten();
-    let package = packages.find(|package| package["name"] == "freertos-next");
-    let manifest = package.and_then(|package| package["manifest_path"].as_str());
-    let manifest = Path::new(manifest.context("freertos-next is no package of the manifest")?);
-    Ok(manifest.with_file_name("FreeRTOS-Kernel"))
 }
 
 /// Builds the kit's image for the chip. Returns its path.

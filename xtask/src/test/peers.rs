@@ -11,9 +11,11 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{bring_up, c::COMPILER, chip::Chip, costs, emulate};
+use super::{c::COMPILER, chip::Chip, costs, emulate};
 use crate::{
-    command, packages,
+    command,
+    firmware::freertos_source,
+    packages,
     repository::{self, root},
 };
 
@@ -104,7 +106,7 @@ pub fn run() -> Result<()> {
     for peer in &PEERS {
         let tree = env::var_os(peer.variable).map(PathBuf::from);
         let is_pinned = tree.is_none() && peer.name == "FreeRTOS";
-        let tree = if is_pinned { Some(bring_up::freertos()?) } else { tree };
+        let tree = if is_pinned { Some(freertos_source()?) } else { tree };
         let Some(tree) = tree else {
             println!("{}: set {} to its tree (tandem/peers/README.md)", peer.name, peer.variable);
             continue;

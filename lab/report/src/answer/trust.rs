@@ -148,14 +148,17 @@ fn exact_of(cases: &[&CaseResult]) -> &'static str {
 /// The verdict on times, and on cycles of boards; `None` without any.
 fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
     let on_this_host = cases.iter().any(|case| machine(case) == "host");
-    let all: Vec<&SeriesResult> = cases.iter().flat_map(|case| case.measured()).collect();
+    let all = cases.iter().flat_map(|case| case.measured());
+    let all: Vec<&SeriesResult> = all.filter(|series| series.summary.p50.is_some()).collect();
     if cases.is_empty() {
         return None;
     }
     let apart = all.iter().filter(|series| !span::agrees(series)).count();
     let mut reasons = Vec::new();
-    let loose = apart as f64 > (1.0 - MOST) * all.len() as f64;
-    if loose {
+    let loose = all.is_empty() || apart as f64 > (1.0 - MOST) * all.len() as f64;
+    if all.is_empty() {
+        reasons.push("no series has a median".to_owned());
+    } else if loose {
         reasons.push(format!(
             "medians differ by over 10\u{a0}% between repetitions in {apart} of {} series",
             all.len()
@@ -300,6 +303,15 @@ mod tests {
         assert_eq!(Trust::from_run(&run).verdicts[0].reasons, "load 1 on 2 CPUs");
         run.cases[0].series[0].p50_interval.as_mut().unwrap().high *= 2.0;
         assert_eq!(heads(&run), ["Trust magnitudes, not digits"]);
+        // A series of a few samples has no median, which cannot differ; without any, digits are few.
+        run.cases[0].series[0].summary.p50 = None;
+        assert_eq!(
+            Trust::from_run(&run).verdicts[0].reasons,
+            "no series has a median; load 1 on 2 CPUs"
+        );
+        let other = quiet().cases[0].series[0].clone();
+        run.cases[0].series.push(other);
+        assert_eq!(Trust::from_run(&run).verdicts[0].reasons, "load 1 on 2 CPUs");
         run.cases[0].evidence.clear();
         assert_eq!(heads(&run), ["Trust nothing yet"]);
         assert_eq!(Trust::from_run(&run).rest, ["1 of 1 case measured nothing."]);

@@ -8,7 +8,7 @@ mod stream;
 use core::{future::poll_fn, task::Poll};
 
 use chronoscope_mark as _;
-use embassy_executor::Spawner;
+use embassy_executor::{Spawner, raw::task_from_waker};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -40,6 +40,8 @@ async fn turns(length: u32) {
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     let mut board = stream::start();
+    let own = poll_fn(|context| Poll::Ready(task_from_waker(context.waker()).id())).await;
+    board.name(own, "main");
     for (name, length) in [("control", 10), ("logger", 500)] {
         let token = turns(length).expect("room for both");
         board.name(token.id(), name);
