@@ -1,6 +1,6 @@
 //! The hooks of embassy's executors: a task's times on the processor and its waits from ready to running
 //! are series of `chronoscope watch`. The program enables the feature `trace` of `embassy-executor`, and
-//! gives names by [`Board::name`](crate::board::Board::name):
+//! gives names by `Board::name` of the feature `board`:
 //!
 //! ```ignore
 //! let token = control().unwrap();

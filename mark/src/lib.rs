@@ -92,7 +92,7 @@ macro_rules! bench {
 /// Installs the hooks of the kernel tandem, whose feature `trace` the program enables, once in a program: its
 /// tasks' times on the processor and their waits from ready to running are series of `chronoscope
 /// watch`, and each handler within `tandem::trace::interrupt` is an interval `interrupt`. Names are
-/// given by [`Board::name`](crate::board::Board::name), with the `id` of a task's `Info`. The idle task is
+/// given by `Board::name` of the feature `board`, with the `id` of a task's `Info`. The idle task is
 /// no task. One mark an event, and none for the others.
 #[macro_export]
 macro_rules! trace_tandem {
