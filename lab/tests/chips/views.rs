@@ -45,11 +45,13 @@ reset:
     set 4, 0
     set 8, b
     set 12, 0x62
+    set 16, b_name
     ldr r0, =a
     set 0, waiting
     set 4, 0
     set 8, a
     set 12, 0x61
+    set 16, a_name
     ldr r0, =object
     set 0, 0x1234
     set 8, b
@@ -102,6 +104,8 @@ other:
     bkpt 0xab
     b .
     .ltorg
+a_name: .asciz \"a\"
+b_name: .asciz \"b\"
     .bss
     .macro variable name, bytes
     .balign 4
@@ -111,8 +115,8 @@ other:
 \\name: .space \\bytes
     .endm
     variable current, 4
-    variable a, 16
-    variable b, 16
+    variable a, 20
+    variable b, 20
     variable object, 12
     variable ready, 4
     variable waiting, 4
@@ -164,8 +168,19 @@ fn two(folder: &Folder) -> String {
 #[test]
 fn each_figure_of_a_task_is_counted_to_the_instruction() {
     let folder = Folder::new("view-exact");
-    let (image, view) = (two(&folder), folder.file("two.toml", VIEW));
-    let observe = ["observe", &image, "--machine", "netduinoplus2", "--view", &view];
+    let image = two(&folder);
+    // Ready tasks by a number, an object by the state of who waits for it, and a name by its address.
+    let by_number = VIEW
+        .replace("ready-in = \"ready\"", "ready-is = 0x20000038")
+        .replace("list = { offset = 4 }", "list = { offset = 4 }\nstate = 0x2000003c")
+        .replace("offset = 12 }, bytes = 4", "offset = 16 }, to-zero = 4");
+    for view in [VIEW, &by_number] {
+        each_figure_is_exact(&image, &folder.file("two.toml", view));
+    }
+}
+
+fn each_figure_is_exact(image: &str, view: &str) {
+    let observe = ["observe", image, "--machine", "netduinoplus2", "--view", view];
     let json = chronoscope(&[&observe[..], &QUIET].concat()).exits(0).json();
     let case = &json["cases"][0];
     // A round has 37 instructions and two jobs. The second one waits for the object meanwhile.

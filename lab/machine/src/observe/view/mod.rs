@@ -87,7 +87,7 @@ struct Task {
     checks: Vec<Check>,
 }
 
-/// A task's name: letters in the record, or their address and number.
+/// A task's name: letters in the record, their address and number, or their address alone.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Name {
@@ -96,6 +96,8 @@ struct Name {
     bytes: Option<u64>,
     /// The number of the letters at the address in `at`.
     length: Option<Position>,
+    /// The most letters at the address in `at`, with a zero at their end.
+    to_zero: Option<u64>,
     /// The name of a task that has none.
     unnamed: Option<String>,
 }
@@ -108,13 +110,14 @@ struct Stack {
     fill: u8,
 }
 
-/// The list that a task is in.
+/// The list that a task is in, or a number: ready tasks have a list of `ready-in`, or the number `ready-is`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct State {
     at: Position,
     /// The variable whose lists hold ready tasks.
-    ready_in: String,
+    ready_in: Option<String>,
+    ready_is: Option<u64>,
 }
 
 /// Rings of ready tasks in a kernel of 32 bits, in place of a state: see the module `rings`.
@@ -166,13 +169,15 @@ enum Address {
     Task,
 }
 
-/// An object for which tasks wait, found by the list that a task is in.
+/// An object for which tasks wait, found by the list that a task is in. With a `state`, tasks of that state
+/// alone wait for it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Object {
     #[serde(rename = "type")]
     kind: Option<String>,
     list: Position,
+    state: Option<u64>,
     check: Check,
     /// The object is held by a task if this holds.
     held_if: Option<Check>,
@@ -232,9 +237,20 @@ impl View {
             );
         }
         if let Some(name) = self.task.as_ref().and_then(|task| task.name.as_ref())
-            && name.bytes.is_some() == name.length.is_some()
+            && [name.bytes, name.to_zero, name.length.as_ref().map(|_| 0)].iter().flatten().count()
+                != 1
         {
-            bail!("a name has `bytes` in the record, or a `length` beside its address");
+            bail!(
+                "a name has `bytes` in the record, or at its address a `length` beside it or letters \
+                 `to-zero`: write one"
+            );
+        }
+        let state = self.task.as_ref().and_then(|task| task.state.as_ref());
+        if state.is_some_and(|state| state.ready_in.is_some() == state.ready_is.is_some()) {
+            bail!("[task.state] tells ready tasks by `ready-in` or by `ready-is`: write one");
+        }
+        if state.is_none() && self.objects.iter().any(|object| object.state.is_some()) {
+            bail!("an [[object]] has a `state`, and there is no [task.state]");
         }
         if self.task.as_ref().is_some_and(|task| task.state.is_some() && task.rings.is_some()) {
             bail!("a task is ready by [task.state] or by [task.rings]: write one");
@@ -297,6 +313,15 @@ mod tests {
         assert!(check("[running]\nvariable = \"a\"").contains("belong together"));
         let name = "[task]\nname = { at = { offset = 0 } }\n[running]\nvariable = \"a\"";
         assert!(check(name).contains("`bytes`"));
+        let state =
+            "[running]\nvariable = \"a\"\n[task]\nname = { at = { offset = 0 }, to-zero = 8 }\n";
+        let both = "state = { at = { offset = 0 }, ready-in = \"a\", ready-is = 0 }";
+        for end in ["state = { at = { offset = 0 } }", both] {
+            assert!(check(&format!("{state}{end}")).contains("`ready-in` or by `ready-is`"));
+        }
+        let object =
+            "[[object]]\nlist = { offset = 0 }\nstate = 1\ncheck = { at = { offset = 0 }, is = 1 }";
+        assert!(check(&format!("{state}{object}")).contains("there is no [task.state]"));
         assert!(check("[task]\n[running]\nvariable = \"a\"").contains("would go unseen"));
         let sequence = "[[sequence]]\nname = []\nfrom = \"a\"\nto = \"b\"";
         assert!(check(sequence).contains("has a name"));

@@ -39,8 +39,8 @@ pub(in crate::observe) struct Record {
     pub priority: Option<u64>,
     /// The offset, and the byte that fills the stack.
     pub stack: Option<(u64, u8)>,
-    /// The offset, and the addresses of the lists of ready tasks.
-    pub state: Option<(u64, Range<u64>)>,
+    /// The offset, and the values of ready tasks.
+    pub state: Option<(u64, Ready)>,
     /// In place of `state`.
     pub rings: Option<RingPlaces>,
     pub wait: Option<(u64, Range<u64>)>,
@@ -53,6 +53,16 @@ pub(in crate::observe) enum NamePlace {
     Inside(u64, u64),
     /// The offsets of their address and of their number.
     Elsewhere(u64, u64),
+    /// The offset of their address, and the most bytes up to a zero.
+    ToZero(u64, u64),
+}
+
+/// The state of a ready task.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::observe) enum Ready {
+    /// An address of a list.
+    In(Range<u64>),
+    Is(u64),
 }
 
 /// The words of rings of ready tasks: addresses of the kernel's, and offsets in a task's record.
@@ -87,6 +97,8 @@ pub(in crate::observe) enum Expects {
 #[derive(Debug)]
 pub(super) struct ObjectPlaces {
     pub object: i64,
+    /// The state of tasks that wait for it.
+    pub state: Option<u64>,
     pub check: CheckPlace,
     pub held_if: Option<CheckPlace>,
     pub holder: Option<i64>,
@@ -147,8 +159,12 @@ impl Source<'_> {
         Ok(CheckPlace { what, offset: i64::try_from(offset)?, expects })
     }
 
-    fn state(&self, kind: Option<&str>, state: &State) -> Result<(u64, Range<u64>)> {
-        Ok((self.offset(kind, &state.at)?, self.image.extent(&state.ready_in)?))
+    fn state(&self, kind: Option<&str>, state: &State) -> Result<(u64, Ready)> {
+        let ready = match (&state.ready_in, state.ready_is) {
+            (Some(lists), _) => Ready::In(self.image.extent(lists)?),
+            (None, value) => Ready::Is(value.unwrap_or_default()),
+        };
+        Ok((self.offset(kind, &state.at)?, ready))
     }
 
     fn wait(&self, kind: Option<&str>, wait: &Wait) -> Result<(u64, Range<u64>)> {
@@ -166,6 +182,7 @@ impl Source<'_> {
         let holder = object.holder.as_ref().map(|holder| self.offset(kind, holder)).transpose()?;
         Ok(ObjectPlaces {
             object: -list,
+            state: object.state,
             check: from_list(&object.check)?,
             held_if: object.held_if.as_ref().map(from_list).transpose()?,
             holder: holder
@@ -201,13 +218,16 @@ impl Resolved {
             let kind = task.kind.as_deref();
             let offset = |position: &Position| source.offset(kind, position);
             record.name = match &task.name {
-                Some(name) => Some(match (&name.length, name.bytes) {
-                    (Some(length), _) => NamePlace::Elsewhere(offset(&name.at)?, offset(length)?),
-                    (None, bytes) => NamePlace::Inside(
-                        offset(&name.at)?,
-                        bytes.unwrap_or_default().min(LONGEST_NAME),
-                    ),
-                }),
+                Some(name) => {
+                    let at = offset(&name.at)?;
+                    Some(match (&name.length, name.to_zero) {
+                        (Some(length), _) => NamePlace::Elsewhere(at, offset(length)?),
+                        (None, Some(most)) => NamePlace::ToZero(at, most.min(LONGEST_NAME)),
+                        (None, None) => {
+                            NamePlace::Inside(at, name.bytes.unwrap_or_default().min(LONGEST_NAME))
+                        }
+                    })
+                }
                 None => None,
             };
             record.unnamed = task.name.as_ref().and_then(|name| name.unnamed.clone());
@@ -264,9 +284,15 @@ impl Resolved {
         };
         let step = usize::try_from(word).unwrap_or(4);
         let names = names.step_by(step);
-        if let Some(NamePlace::Elsewhere(at, length)) = name {
-            let letters = (0..LONGEST_NAME as i64).step_by(step);
-            fields.entry(*at).or_default().extend(letters);
+        let elsewhere = match name {
+            Some(NamePlace::Elsewhere(at, _)) => Some((at, LONGEST_NAME)),
+            Some(NamePlace::ToZero(at, most)) => Some((at, *most)),
+            _ => None,
+        };
+        if let Some((at, most)) = elsewhere {
+            fields.entry(*at).or_default().extend((0..most as i64).step_by(step));
+        }
+        if let Some(NamePlace::Elsewhere(_, length)) = name {
             fields.entry(*length).or_default();
         }
         let offsets = offsets.chain(names).chain(*priority);

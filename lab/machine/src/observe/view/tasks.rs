@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use super::{
     LONGEST_NAME,
-    resolve::{CheckPlace, Expects, NamePlace, Resolved},
+    resolve::{CheckPlace, Expects, NamePlace, Ready, Resolved},
     rings::Rings,
 };
 use crate::{
@@ -316,20 +316,21 @@ impl<'a> Reader<'a> {
         let fields = &self.view.record;
         let is_field =
             |place: Option<u64>| place.is_some_and(|at| record.wrapping_add(at) == address);
-        let at = |field: &Option<(u64, Range<u64>)>| {
-            field.as_ref().is_some_and(|(at, _)| is_field(Some(*at)))
-        };
-        let is_ready_in = |field: &Option<(u64, Range<u64>)>| {
-            field.as_ref().is_some_and(|(_, lists)| lists.contains(&value))
-        };
-        if at(&fields.state) {
-            match (value, is_ready_in(&fields.state)) {
-                (0, _) => self.task(record).leave(now),
-                (_, true) => self.release(record, now),
-                (_, false) => self.block(record, now),
+        let (state, wait) = (fields.state.as_ref(), fields.wait.as_ref());
+        if let Some((_, ready)) = state.filter(|(at, _)| is_field(Some(*at))) {
+            let is_ready = match ready {
+                Ready::In(lists) => lists.contains(&value),
+                Ready::Is(number) => *number == value,
+            };
+            match (value, ready, is_ready) {
+                (_, _, true) => self.release(record, now),
+                (0, Ready::In(_), _) => self.task(record).leave(now),
+                _ => self.block(record, now),
             }
-        } else if at(&fields.wait) && is_ready_in(&fields.wait) {
-            self.release(record, now);
+        } else if let Some((_, lists)) = wait.filter(|(at, _)| is_field(Some(*at))) {
+            if lists.contains(&value) {
+                self.release(record, now);
+            }
         } else if is_field(fields.priority) {
             self.task(record).priority = Some(value);
         } else if is_field(fields.stack.map(|(at, _)| at)) {
@@ -383,16 +384,16 @@ impl<'a> Reader<'a> {
 
     /// The object of the wait of a task that leaves the ready tasks.
     fn waited(&self, record: u64) -> Waited {
-        let list = self.view.record.wait.as_ref();
-        let list = list
-            .and_then(|(at, _)| self.words.get(&record.wrapping_add(*at)))
-            .copied()
-            .unwrap_or(0);
+        let field =
+            |at: Option<u64>| at.and_then(|at| self.words.get(&record.wrapping_add(at)).copied());
+        let list = field(self.view.record.wait.as_ref().map(|(at, _)| *at)).unwrap_or(0);
+        let state = field(self.view.record.state.as_ref().map(|(at, _)| *at));
         if list == 0 {
             return Waited::Unknown;
         }
         for object in &self.view.objects {
-            if !self.holds(&object.check, list, record) {
+            let is_its = object.state.is_none() || object.state == state;
+            if !is_its || !self.holds(&object.check, list, record) {
                 continue;
             }
             let is_held =
@@ -465,17 +466,24 @@ impl<'a> Reader<'a> {
                 (at, length) if length <= LONGEST_NAME => Some(self.bytes(at, length)),
                 _ => None,
             },
-            NamePlace::Inside(at, bytes) => {
-                let bytes = self.bytes(record.wrapping_add(at), bytes);
-                let end = bytes.iter().position(|byte| *byte == 0);
-                end.map(|end| bytes[..end].to_vec())
-            }
+            NamePlace::Inside(at, bytes) => self.bytes_to_zero(record.wrapping_add(at), bytes),
+            NamePlace::ToZero(at, most) => match word(at) {
+                0 => return Ok(self.view.record.unnamed.clone().unwrap_or_default()),
+                at => self.bytes_to_zero(at, most),
+            },
         };
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         match text.filter(|text| !text.is_empty() && !text.contains(is_unprintable)) {
             Some(text) => Ok(text),
             None => bail!("the task at {record:#x} has no printable name{}", self.mend()),
         }
+    }
+
+    /// The bytes from an address up to a zero, if it is among the first `most`.
+    fn bytes_to_zero(&self, address: u64, most: u64) -> Option<Vec<u8>> {
+        let bytes = self.bytes(address, most);
+        let end = bytes.iter().position(|byte| *byte == 0)?;
+        Some(bytes[..end].to_vec())
     }
 
     /// The bytes of known words from an address on.
