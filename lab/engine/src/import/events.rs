@@ -1,14 +1,16 @@
 //! The events of Linux's scheduler and interrupts as text: the output of `perf script`, of
 //! `trace-cmd report`, and the file `trace` of tracefs. A case with a series for each task's wait
-//! from its wake-up to running, for each interrupt's handler, and for each task's time in a row on
-//! a processor.
+//! from its wake-up to running, for each interrupt's handler, for each task's time in a row on a
+//! processor, and for what programs themselves mark in the kernel's trace.
+
+use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use chronoscope_units::printable;
 
 use super::{
     Recording,
-    scheduling::{Scheduling, Words},
+    scheduling::{Moment, Scheduling, Words},
 };
 
 /// The tool whose recordings have no head.
@@ -47,9 +49,9 @@ pub fn read(bytes: &[u8]) -> Result<Recording> {
     let text = String::from_utf8_lossy(bytes);
     let tool = if is_of_ftrace(&text) { "ftrace" } else { PERF };
     ensure!(text.ends_with('\n'), "its last line has no end: it is cut off");
-    let mut scheduling = Scheduling::default();
+    let (mut scheduling, mut markers) = (Scheduling::default(), Markers::default());
     for (place, line) in text.lines().enumerate() {
-        take(line, &mut scheduling).with_context(|| format!("line {}", place + 1))?;
+        take(line, &mut scheduling, &mut markers).with_context(|| format!("line {}", place + 1))?;
     }
     let is_silent = tool == PERF && scheduling.lost == 0;
     let mut measured = scheduling.measured(1_000_000_000, &LINUX)?;
@@ -65,6 +67,8 @@ pub fn read(bytes: &[u8]) -> Result<Recording> {
 
 /// A line with an event.
 struct Event<'a> {
+    /// The thread, as `task-7`.
+    thread: &'a str,
     processor: u32,
     /// In ns.
     time: u64,
@@ -82,7 +86,8 @@ impl<'a> Event<'a> {
             let (number, rest) = line[place + 1..].split_once(']')?;
             Some((place, number.parse().ok()?, rest))
         })?;
-        if line[..place].trim().is_empty() {
+        let thread = line[..place].trim();
+        if thread.is_empty() {
             return None;
         }
         let mut rest = rest.trim_start();
@@ -95,7 +100,7 @@ impl<'a> Event<'a> {
                     behind.split_once(": ").or_else(|| Some((behind.strip_suffix(':')?, "")))?;
                 let name = name.rsplit(':').next()?.trim();
                 let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
-                return is_name(name).then_some(Self { processor, time, name, content });
+                return is_name(name).then_some(Self { thread, processor, time, name, content });
             }
             rest = behind;
         }
@@ -181,11 +186,66 @@ fn nanoseconds(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(part)
 }
 
+/// The intervals that threads mark by lines in the file trace_marker of tracefs, in the form of Android's
+/// atrace: `B|7|control` and `E|7`, within each other in a thread, `S|7|request|12` and `F|7|request|12`, by
+/// their last number.
+#[derive(Default)]
+struct Markers {
+    /// The names that each thread has begun, the inner ones last.
+    open: BTreeMap<String, Vec<String>>,
+}
+
+/// The most intervals of a thread within each other, and the most threads that mark any.
+const MOST_NESTED: usize = 64;
+const MOST_THREADS: usize = 10_000;
+
+impl Markers {
+    /// Takes in a text, and returns whether it has one of these forms.
+    ///
+    /// # Errors
+    /// Too many intervals are open.
+    fn take(&mut self, event: &Event<'_>, moment: &mut Moment<'_>) -> Result<bool> {
+        let text = event.content.trim();
+        // The function or the address that wrote it stands before it.
+        let behind = text.split_once(": ").filter(|(before, _)| !before.contains('|'));
+        let text = behind.map_or(text, |(_, text)| text.trim());
+        let mut parts = text.splitn(3, '|');
+        let (sort, process, name) = (parts.next(), parts.next(), parts.next());
+        let key = |depth: usize| format!("{} {depth}", event.thread);
+        match (sort, process, name) {
+            (Some("B"), Some(_), Some(name)) => {
+                ensure!(self.open.len() < MOST_THREADS, "more than {MOST_THREADS} threads mark");
+                let open = self.open.entry(event.thread.to_owned()).or_default();
+                ensure!(
+                    open.len() < MOST_NESTED,
+                    "more than {MOST_NESTED} marks within each other"
+                );
+                moment.begin(name, &key(open.len()))?;
+                open.push(name.to_owned());
+            }
+            (Some("E"), ..) => {
+                if let Some(open) = self.open.get_mut(event.thread)
+                    && let Some(name) = open.pop()
+                {
+                    moment.end(&name, &key(open.len()))?;
+                }
+            }
+            (Some(sort @ ("S" | "F")), Some(_), Some(rest)) => {
+                let Some((name, id)) = rest.rsplit_once('|') else { return Ok(false) };
+                if sort == "S" { moment.begin(name, id)? } else { moment.end(name, id)? }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 /// Takes in a line. A report of lost events counts, and other lines without an event mean nothing here.
-fn take(line: &str, scheduling: &mut Scheduling) -> Result<()> {
+fn take(line: &str, scheduling: &mut Scheduling, markers: &mut Markers) -> Result<()> {
     let Some(event) = Event::parse(line) else {
         if let Some(count) = lost(line) {
             scheduling.lose(count);
+            markers.open.clear();
         }
         if scheduling.events == 0 && line.contains("function_graph") {
             bail!("a graph of functions has no events: record sched_switch and sched_waking");
@@ -208,6 +268,7 @@ fn take(line: &str, scheduling: &mut Scheduling) -> Result<()> {
         }
         "irq_handler_entry" => moment.enter(event.value("name")?)?,
         "irq_handler_exit" => moment.exit()?,
+        "print" | "tracing_mark_write" if markers.take(&event, &mut moment)? => {}
         _ => moment.other(),
     }
     Ok(())

@@ -141,6 +141,7 @@ fn reports_of_trace_cmd_have_the_intervals_that_were_recorded() {
         ("runs", ", on the processor"),
         ("waits", ", wake-up to running"),
         ("handlers", " (handler)"),
+        ("spans", ""),
     ];
     for (sort, ending) in sorts {
         for (name, lengths) in written[sort].as_object().unwrap() {
@@ -212,25 +213,40 @@ fn results_of_google_benchmark_are_its_repetitions() {
     assert_near(&numbers(repetitions, "p50"), &numbers(&own, "real_time"));
 }
 
-/// Each sample is a time of several iterations, whose number criterion raises from one to the next.
+/// Each sample is a time of several iterations, whose number criterion raises from one to the next; its own file,
+/// and the message of cargo-criterion, have both.
 #[test]
 #[ignore = "builds criterion: ./chronoscope test long"]
 fn results_of_criterion_are_its_samples() {
     let folder = Folder::new("import-criterion");
-    let manifest = format!("{PROGRAMS}/criterion/Cargo.toml");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["run", "--quiet", "--release", "--locked", "--manifest-path", &manifest]);
-    cargo.env("CARGO_TARGET_DIR", folder.path("target")).current_dir(folder.path(""));
-    run(cargo.args(["--", "--bench"])).exits(0);
+    let project = format!("{PROGRAMS}/criterion");
+    let tools = folder.path("tools");
+    let cargo = |words: &str, more: &[&str]| {
+        let path = env::var("PATH").unwrap();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(words.split(' ')).args(more).current_dir(&project);
+        cargo.env("CARGO_TARGET_DIR", folder.path("target"));
+        run(cargo.env("PATH", format!("{tools}/bin:{path}"))).exits(0).stdout.clone()
+    };
+    let check = |file: &str, theirs: &Value, [times, counts]: [&str; 2]| {
+        let [times, counts] = [times, counts].map(|field| {
+            let all = theirs[field].as_array().unwrap().iter();
+            all.map(|one| one.as_f64().unwrap()).collect::<Vec<_>>()
+        });
+        let case = imported(&folder, &[file]);
+        assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
+        assert!(times.len() == 20 && case["parameters"].to_string().contains("sum"), "{case:#}");
+        let means = times.iter().zip(counts).map(|(time, count)| time / count / 1e3);
+        assert_near(lengths(&case).values().next().unwrap(), &means.collect::<Vec<_>>());
+    };
+    cargo("run --quiet --release --locked -- --bench", &[]);
     let file = folder.path("target/criterion/sum/new/sample.json");
     let theirs: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    let [times, iterations] = ["times", "iters"].map(|field| {
-        let all = theirs[field].as_array().unwrap().iter();
-        all.map(|one| one.as_f64().unwrap()).collect::<Vec<_>>()
-    });
-    let case = imported(&folder, &[&file]);
-    assert_eq!(case["verdict"]["status"], "pass", "{case:#}");
-    assert!(times.len() == 20 && case["parameters"].to_string().contains("sum"), "{case:#}");
-    let means = times.iter().zip(iterations).map(|(time, count)| time / count / 1e3);
-    assert_near(lengths(&case).values().next().unwrap(), &means.collect::<Vec<_>>());
+    check(&file, &theirs, ["times", "iters"]);
+
+    cargo("install --quiet cargo-criterion --version 1.1.0 --locked --root", &[&tools]);
+    let messages = cargo("criterion --message-format=json", &[]);
+    let first = messages.lines().next().unwrap();
+    let file = folder.file("messages.json", &messages);
+    check(&file, &serde_json::from_str(first).unwrap(), ["measured_values", "iteration_count"]);
 }

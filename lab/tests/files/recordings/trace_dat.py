@@ -31,6 +31,8 @@ EVENTS = {
         '"irq=%d name=%s", REC->irq, REC->name'),
     4: ("irq", "irq_handler_exit", [("int", "irq", 8, 4), ("int", "ret", 12, 4)],
         '"irq=%d ret=%s", REC->irq, REC->ret ? "handled" : "unhandled"'),
+    5: ("ftrace", "print", [("unsigned long", "ip", 8, 8), ("char", "buf[]", 16, 0)],
+        '"%ps: %s", (void *)REC->ip, REC->buf'),
 }
 
 
@@ -38,9 +40,14 @@ def name(task):
     return TASKS.get(task, "swapper/0").encode()
 
 
+def mark(text):
+    return struct.pack("<Q", 0) + text.encode() + b"\0"
+
+
 def system():
-    """The events of three tasks under priorities, as (time, task, kind, content), and their intervals."""
-    runs, waits, handlers = (collections.defaultdict(list) for _ in range(3))
+    """The events of three tasks under priorities, as (time, task, kind, content), and their intervals. Each task
+    marks a turn, and a step within it."""
+    runs, waits, handlers, spans = (collections.defaultdict(list) for _ in range(4))
     events, ready, running, since, woken, now = [], [], IDLE, None, {}, START
     chance = random.Random(11)
     for _ in range(600):
@@ -69,7 +76,17 @@ def system():
             running, since = following, now
             if running in woken:
                 waits[f"{TASKS[running]} {running}"].append(now - woken.pop(running))
-    return events, {"events": len(events), "runs": runs, "waits": waits, "handlers": handlers}
+            if running:
+                begun = []
+                for name_of_mark in ("turn", "step"):
+                    begun.append((name_of_mark, now + 10))
+                    now += 10
+                    events.append((now, running, 5, mark(f"B|{running}|{name_of_mark}")))
+                for name_of_mark, began in reversed(begun):
+                    now += 10 + 7 * running
+                    events.append((now, running, 5, mark(f"E|{running}")))
+                    spans[name_of_mark].append(now - began)
+    return events, {"events": len(events), "runs": runs, "waits": waits, "handlers": handlers, "spans": spans}
 
 
 def pages(events):

@@ -467,6 +467,36 @@ fn trace_cmd_s_events_are_read_and_lost_ones_end_what_is_open() {
     assert_eq!(case.verdict.status, Status::Inconclusive);
 }
 
+/// Marks of threads within each other and of requests by number, in the words of tracefs' file `trace` and of
+/// trace-cmd; a counter and other texts are in no series.
+#[test]
+fn marks_of_a_program_in_the_kernel_s_trace_are_series() {
+    let text = "# tracer: nop\n
+             app-7     [000] .....   100.000100: tracing_mark_write: B|7|control
+             app-7     [000] .....   100.000110: tracing_mark_write: B|7|a | b: c
+             app-8     [001] .....   100.000115: tracing_mark_write: B|7|control
+             app-7     [000] .....   100.000130: print: tracing_mark_write: S|7|request|12
+             app-7     [000] .....   100.000140: tracing_mark_write: E|7
+             app-7     [001] .....   100.000150: print: 0x0: E
+             app-8     [001] .....   100.000155: tracing_mark_write: F|7|request|12
+             app-8     [001] .....   100.000160: tracing_mark_write: E|7
+             app-8     [001] .....   100.000170: tracing_mark_write: E|7
+             app-8     [001] .....   100.000180: tracing_mark_write: C|7|queue|3
+             app-8     [001] .....   100.000190: tracing_mark_write: hello\n";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case, "control"), [45_000, 50_000]);
+    assert_eq!(lengths(&case, "a | b: c"), [30_000]);
+    assert_eq!(lengths(&case, "request"), [25_000]);
+    assert_eq!(case.verdict.status, Status::Pass, "{:?}", case.verdict);
+    assert!(case.log.iter().any(|line| line.ends_with("in no series: 2")), "{:?}", case.log);
+    // Without an end, and more within each other than a program has.
+    let open = "app-7 [000] ..... 100.000100: tracing_mark_write: B|7|a\n".repeat(65);
+    let Err(error) = from_bytes(format!("# tracer: nop\n{open}").as_bytes(), None) else {
+        panic!()
+    };
+    assert!(format!("{error:#}").contains("line 66: more than 64 marks"), "{error:#}");
+}
+
 /// The line is of perf 6.1: `perf script --show-lost-events`.
 #[test]
 fn events_that_perf_has_lost_are_counted_and_end_what_is_open() {
