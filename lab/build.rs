@@ -12,7 +12,7 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 /// The sources of the program and of the crates below it, which alone are not compiled anew after a
 /// commit.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 19] = [
     "src",
     "base/src",
     "capture/src",
@@ -23,11 +23,14 @@ const SOURCES: [&str; 16] = [
     "run/src",
     "statistics/src",
     "store/src",
+    "trust/src",
     "units/src",
     "../chips/machines.toml",
     "../chips/src",
+    "../cycles/src",
     "../suite/src",
     "../studies",
+    "../views",
     "../Cargo.lock",
 ];
 
