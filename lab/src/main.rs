@@ -33,9 +33,6 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     supervisor::enable(&["supervise"]);
     child::fail_beyond_the_limit();
-    if closed::standard_output() {
-        console::output_is_closed();
-    }
     match cli::parse().and_then(crate::command::execute) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {

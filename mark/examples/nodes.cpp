@@ -2,7 +2,7 @@
 // for Linux: a planner's long callback delays the controller's next one.
 //
 //     g++ -O2 -I mark/include mark/examples/nodes.cpp -o nodes
-//     chronoscope watch --limit 'controller <= 6ms' -- ./nodes
+//     chronoscope watch --limit 'controller <= 5ms' -- ./nodes
 //
 // `controller` is the time from one call of the controller to the next, and `update` the call itself.
 

@@ -28,8 +28,8 @@
  * chrono_drain must be called at least once in half a period of the clock: of 32 bits at 84 MHz, 25 s.
  *
  * chrono_name(id, "control") names the task that the numbers `task_runs` and `task_ready` mean: the
- * hooks of a kernel set those (chronoscope_freertos.h, _threadx.h, _zephyr.h). At most CHRONO_MARK_NAMES tasks, 16 if nothing
- * is defined, have names, of at most 16 letters.
+ * hooks of a kernel set those (chronoscope_freertos.h, _threadx.h, _zephyr.h). At most
+ * CHRONO_MARK_NAMES tasks, 16 if nothing is defined, have names, of at most 16 letters.
  *
  * The channel of RTT has CHRONO_MARK_RTT_BYTES bytes, 1024 if nothing is defined, and chrono_room_rtt()
  * of them are free. chrono_put_rtt never waits: a byte that finds it full is left out, and its mark

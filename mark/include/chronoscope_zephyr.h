@@ -27,7 +27,9 @@ void sys_trace_isr_exit_user(void);
 void sys_trace_thread_name_set_user(struct k_thread *thread) {
     chrono_name((uint32_t)thread, k_thread_name_get(thread));
 }
-void sys_trace_thread_switched_in_user(void) { CHRONO_VALUE(task_runs, (uint32_t)k_sched_current_thread_query()); }
+void sys_trace_thread_switched_in_user(void) {
+    CHRONO_VALUE(task_runs, (uint32_t)k_sched_current_thread_query());
+}
 void sys_trace_thread_switched_out_user(void) { CHRONO_VALUE(task_runs, 0); }
 void sys_trace_thread_sched_ready_user(struct k_thread *thread) {
     CHRONO_VALUE(task_ready, (uint32_t)thread);

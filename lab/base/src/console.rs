@@ -39,8 +39,8 @@ pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io:
 /// True if standard output was closed when the program was started.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Makes each later print fail: standard output was closed at the start, and what has been opened in
-/// its place shows nothing to anybody.
+/// Makes each later print fail, because standard output was closed at the start: nobody sees the file
+/// that the standard library opens in its place. May be called before `main`.
 pub fn output_is_closed() {
     CLOSED.store(true, Ordering::Relaxed);
 }

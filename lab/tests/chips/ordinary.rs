@@ -84,7 +84,7 @@ fn each_device_does_what_its_manual_says() {
 }
 
 /// FreeRTOS' folder, which cargo has fetched for its port.
-fn freertos() -> String {
+pub fn freertos() -> String {
     let manifest = source("../../../ports/firmware/kernels/freertos/source/Cargo.toml");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--locked", "--format-version", "1", "--manifest-path", &manifest];

@@ -2,11 +2,7 @@
 //! instructions between its events must show exactly that number; figures of a real kernel must be the
 //! marks' and the kernel's own.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::Value;
 
@@ -15,7 +11,7 @@ use crate::{
         Answer, Folder, chronoscope, documented::root, gives_the_same_bytes_twice, run, samples,
     },
     observe::figures,
-    ordinary::built,
+    ordinary::{built, freertos},
     plugin::target as target_folder,
     watch_board::sent,
 };
@@ -210,14 +206,7 @@ fn each_figure_is_exact(image: &str, view: &str) {
 /// The application of `views/main.c`, with FreeRTOS from its source.
 fn application(folder: &Folder, options: &[&str]) -> String {
     let sources = root().join("lab/tests/chips/views");
-    let manifest = root().join("ports/firmware/kernels/freertos/source/Cargo.toml");
-    let metadata = ["metadata", "--locked", "--format-version", "1", "--manifest-path"];
-    let packages = run(Command::new(env!("CARGO")).args(metadata).arg(manifest)).json();
-    let kernel = packages["packages"].as_array().unwrap().iter().find_map(|package| {
-        let path = Path::new(package["manifest_path"].as_str()?).parent()?;
-        (package["name"] == "freertos-next").then(|| path.join("FreeRTOS-Kernel"))
-    });
-    let kernel: PathBuf = kernel.expect("the source of FreeRTOS is pinned");
+    let kernel = PathBuf::from(freertos());
     let image = folder.path(&format!("app{}.elf", options.concat()));
     let mut compiler = Command::new("arm-none-eabi-gcc");
     compiler.args(["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-O2"]);

@@ -18,7 +18,8 @@ use crate::{
 };
 
 /// A program, the commands that build it and start its board, and the one that watches it. They run
-/// in the repository's folder, ROOT; `OUT` stands for the folder of built files, FREERTOS for its source.
+/// in the repository's folder. ROOT stands for it, OUT for the folder of the examples' files, TARGET for
+/// cargo's, and FREERTOS for that kernel's source.
 struct Example {
     name: &'static str,
     about: &'static str,
@@ -113,7 +114,7 @@ static EXAMPLES: [Example; 9] = [
         about: "two nodes in one executor, as ROS 2 has them: the period of one, and how late it comes",
         needs: ("g++", "example"),
         build: &["g++ -O2 -I mark/include mark/examples/nodes.cpp -o OUT/nodes"],
-        watch: "--limit controller<=500ms -- OUT/nodes",
+        watch: "--limit controller<=5ms -- OUT/nodes",
     },
 ];
 

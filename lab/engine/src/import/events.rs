@@ -10,7 +10,7 @@ use chronoscope_units::printable;
 
 use super::{
     Recording,
-    scheduling::{Moment, Scheduling, Words},
+    scheduling::{MOST_NESTED, Moment, Scheduling, Words},
 };
 
 /// The tool whose recordings have no head.
@@ -195,8 +195,7 @@ struct Markers {
     open: BTreeMap<String, Vec<String>>,
 }
 
-/// The most intervals of a thread within each other, and the most threads that mark any.
-const MOST_NESTED: usize = 64;
+/// The most threads that mark any.
 const MOST_THREADS: usize = 10_000;
 
 impl Markers {
@@ -214,7 +213,11 @@ impl Markers {
         let key = |depth: usize| format!("{} {depth}", event.thread);
         match (sort, process, name) {
             (Some("B"), Some(_), Some(name)) => {
-                ensure!(self.open.len() < MOST_THREADS, "more than {MOST_THREADS} threads mark");
+                let is_known = self.open.contains_key(event.thread);
+                ensure!(
+                    is_known || self.open.len() < MOST_THREADS,
+                    "more than {MOST_THREADS} threads mark"
+                );
                 let open = self.open.entry(event.thread.to_owned()).or_default();
                 ensure!(
                     open.len() < MOST_NESTED,

@@ -18,8 +18,8 @@ pub const MOST_NAMES: usize = 65_536;
 /// The most processors, as many as Linux takes.
 const MOST_PROCESSORS: usize = 8192;
 
-/// The most handlers of a processor within each other.
-const MOST_NESTED: usize = 64;
+/// The most handlers of a processor, and marks of a thread, within each other.
+pub const MOST_NESTED: usize = 64;
 
 /// The state of the recorded system, and the intervals so far, in ticks since the first event.
 #[derive(Default)]

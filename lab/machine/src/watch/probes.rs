@@ -298,7 +298,7 @@ fn refused(place: &Place, error: io::Error) -> anyhow::Error {
 /// processor for a moment.
 ///
 /// # Errors
-/// It refuses; the message has the mend.
+/// The kernel refuses the place; the message has the mend.
 pub fn check(place: &Place) -> Result<()> {
     let processor = processors()?.first().copied().unwrap_or_default();
     sampler(place, processor, BUFFER[0]).map(drop)
