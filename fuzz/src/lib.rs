@@ -200,8 +200,15 @@ fn show(run: &Run) {
     draw(run);
 }
 
-/// A file of another tool.
+/// A file of another tool, up to the reports of its run.
 pub fn import(bytes: &[u8]) {
+    if let Some(run) = imported(bytes) {
+        show(&run);
+    }
+}
+
+/// The run of another tool's file.
+pub fn imported(bytes: &[u8]) -> Option<Run> {
     let path = Path::new("criterion/group/new/sample.json");
     let recording = match tools::is_of_a_tool(bytes) {
         true => {
@@ -211,13 +218,11 @@ pub fn import(bytes: &[u8]) {
         }
         false => {
             let values = serde_json::Deserializer::from_slice(bytes).into_iter();
-            let Ok(values) = values.collect::<Result<Vec<_>, _>>() else { return };
-            tools::from_values(path, &values)
+            tools::from_values(path, &values.collect::<Result<Vec<_>, _>>().ok()?)
         }
     };
-    let Some(recording) = one_line(recording) else { return };
     let origin = tools::Origin { path, changed: None, uuid: String::new() };
-    show(&recording.into_run(Context::default(), origin));
+    Some(one_line(recording)?.into_run(Context::default(), origin))
 }
 
 /// A set of tasks, up to its bounds and the request for a target.

@@ -322,7 +322,9 @@ fn holds_every_sample(target: &str, tasks: &str) -> (u64, usize) {
     let case = ["worst", "masked", "--target", target, "--set", tasks, "--format", "json"];
     let found = waits(&chronoscope(&case).json()["cases"][0]);
     let (longest, sampled) = (found.iter().copied().max().unwrap(), sampled(target, tasks));
-    let is_near = sampled <= longest + beyond && longest <= sampled + 20;
+    // Samples are spread over the round: in a longer one, they are farther apart.
+    let apart = 20 + found.len() as u64 / 1000;
+    let is_near = sampled <= longest + beyond && longest <= sampled + apart;
     assert!(is_near, "{target} {tasks}: {sampled} {longest}");
     (longest, found.len())
 }
