@@ -6,11 +6,12 @@
 //! call was refused.
 
 use super::{
+    abi::{CALL, DEAD, FIRST, FULL, HANDED, INVALID, LATE, NO_OBJECT, REPLY, TAKE, UNKNOWN},
     coroutines,
-    entry::{Caller, Frame},
+    life::{self, Cause, Kin, Plan},
     line,
-    object::{self, Kind, Unserved},
-    process::{self, Cause, FIRST, HANDED, Kin, Plan, Process, this},
+    object::{self, Unserved},
+    records::{Caller, Frame, Kind, Object, Process, this},
 };
 use crate::{
     arch::{self, Mask},
@@ -21,23 +22,6 @@ use crate::{
     time::now,
 };
 use core::mem::MaybeUninit;
-
-/// A handle that names no object of the kind, for the caller.
-const NO_OBJECT: usize = -1_isize as usize;
-/// A value out of range, or memory that the caller may not read.
-const INVALID: usize = -2_isize as usize;
-/// No room for another process or object.
-const FULL: usize = -3_isize as usize;
-/// The other side has ended.
-pub(super) const DEAD: usize = -4_isize as usize;
-/// The time limit has come.
-const LATE: usize = -6_isize as usize;
-/// No such call.
-const UNKNOWN: usize = -5_isize as usize;
-
-/// The status of a process that its parent has ended, and of one that caused an exception.
-pub(super) const KILLED: usize = 1 << 32;
-pub(super) const FAULTED: usize = 1 << 33;
 
 /// The end of a call's function: the result for `a0`, and the task to switch to. If there is one,
 /// the result is stored in the frame by the function or by the process that wakes the caller.
@@ -62,11 +46,6 @@ impl Answer {
         Self { result, next }
     }
 }
-
-/// Numbers of calls that the assembly knows, which takes `give` for the one before `take`.
-pub(super) const TAKE: usize = 3;
-pub(super) const CALL: usize = 12;
-pub(super) const REPLY: usize = 13;
 
 /// The arguments of a call: `a0` to `a5`. Most calls read some of them.
 type Arguments = [usize; 6];
@@ -99,6 +78,8 @@ macro_rules! shim {
 macro_rules! calls {
     ($($number:expr => $call:ident,)*) => {
         /// The calls by number. The first two places are reached by numbers that are too large.
+        // SAFETY: no other symbol has this name.
+        #[unsafe(export_name = "tandem_process_calls")]
         pub(super) static CALLS: [Function; 2 + [$($number),*].len()] = {
             let mut calls: [Function; _] = [shim!(unknown); 2 + [$($number),*].len()];
             $(calls[$number] = shim!($call);)*
@@ -143,7 +124,9 @@ calls! {
 }
 
 /// The calls of a process with coroutines: each learns first what the process has published.
-pub(super) static PUBLISHING: [Call; CALLS.len()] = [publishing; CALLS.len()];
+// SAFETY: no other symbol has this name.
+#[unsafe(export_name = "tandem_process_publishing")]
+static PUBLISHING: [Call; CALLS.len()] = [publishing; CALLS.len()];
 
 extern "C" fn publishing(
     a: usize,
@@ -177,7 +160,7 @@ fn open<R>(m: Masked, body: impl FnOnce() -> R) -> R {
 }
 
 #[inline(always)]
-fn named(m: Masked, me: &Process, word: usize, kind: Kind) -> Option<&'static object::Object> {
+fn named(m: Masked, me: &Process, word: usize, kind: Kind) -> Option<&'static Object> {
     object::find(m, me.family(m), word, kind)
 }
 
@@ -363,7 +346,7 @@ fn spawn_as(
         kin,
     };
     if length == 0 {
-        return open(m, || process::spawn(me, &plan, &[])).unwrap_or(FULL);
+        return open(m, || life::spawn(me, &plan, &[])).unwrap_or(FULL);
     }
     let space = me.space(m);
     let handle = open(m, || {
@@ -379,22 +362,22 @@ fn spawn_as(
         // SAFETY: the first `filled` bytes have been written.
         let handed = whole
             .then(|| unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast(), filled) })?;
-        Some(process::spawn(me, &plan, handed))
+        Some(life::spawn(me, &plan, handed))
     });
     handle.map_or(INVALID, |handle| handle.unwrap_or(FULL))
 }
 
 fn end(caller: Caller, [status, ..]: Arguments) -> Answer {
     let me = caller.process();
-    open(entered(), || process::end(me, Cause::Own(status & 0xffff_ffff)))
+    open(entered(), || life::end(me, Cause::Own(status & 0xffff_ffff)))
 }
 
 fn reap(caller: Caller, _: Arguments) -> Answer {
     let m = entered();
-    if !process::has_children(m, caller.process()) {
+    if !life::has_children(m, caller.process()) {
         return Answer::new(NO_OBJECT);
     }
-    reaped(caller, process::reap(m, caller.process(), |_| true), NO_OBJECT)
+    reaped(caller, life::reap(m, caller.process(), |_| true), NO_OBJECT)
 }
 
 /// The answer of a call that reaps; `other` if no child has ended.
@@ -406,7 +389,7 @@ fn reaped(caller: Caller, child: Option<(usize, usize)>, other: usize) -> Answer
 
 fn reap_until(caller: Caller, [.., due]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
-    if !process::has_children(m, me) {
+    if !life::has_children(m, me) {
         return Answer::new(NO_OBJECT);
     }
     let due = (due as u64).min(LATEST);
@@ -414,7 +397,7 @@ fn reap_until(caller: Caller, [.., due]: Arguments) -> Answer {
         let (mask, m) = Mask::set();
         let timer = Timer::new(me.task());
         let m = TIMERS.set(m, mask, &timer, due);
-        let child = process::reap(m, me, |m| timer.is_set(m));
+        let child = life::reap(m, me, |m| timer.is_set(m));
         timer.cancel(m);
         arch::unmask(m);
         child
@@ -423,7 +406,7 @@ fn reap_until(caller: Caller, [.., due]: Arguments) -> Answer {
 }
 
 fn kill(caller: Caller, [handle, ..]: Arguments) -> Answer {
-    let killed = process::kill(entered(), caller.process(), handle);
+    let killed = life::kill(entered(), caller.process(), handle);
     Answer::new(if killed { 0 } else { NO_OBJECT })
 }
 
@@ -437,11 +420,11 @@ fn create(caller: Caller, [kind, count, ..]: Arguments) -> Answer {
     };
     let Ok(count) = u32::try_from(count) else { return Answer::new(INVALID) };
     let (m, me) = (entered(), caller.process());
-    if !process::admit_object(m, me) {
+    if !life::admit_object(m, me) {
         return Answer::new(FULL);
     }
     let Some(handle) = open(m, || object::create(me, kind, count)) else {
-        process::dismiss_object(m, me);
+        life::dismiss_object(m, me);
         return Answer::new(FULL);
     };
     Answer::new(handle.word())
@@ -476,7 +459,7 @@ fn call(caller: Caller, [handle, a, b, c, d, ..]: Arguments) -> Answer {
 fn hand(caller: Caller, [handle, process, ..]: Arguments) -> Answer {
     let (m, me) = (entered(), caller.process());
     let Some(object) = named(m, me, handle, Kind::Endpoint) else { return Answer::new(NO_OBJECT) };
-    let Some(other) = process::relative(m, me, process) else { return Answer::new(NO_OBJECT) };
+    let Some(other) = life::relative(m, me, process) else { return Answer::new(NO_OBJECT) };
     if !object.may_hand(m, me) {
         return Answer::new(INVALID);
     }
@@ -516,7 +499,7 @@ fn print(caller: Caller, [address, length, ..]: Arguments) -> Answer {
                 // SAFETY: the bytes are mapped for the kernel. The caller waits for this call;
                 // another process that shares the arena does not run while the host reads, because
                 // the host's reading takes no time of this machine's.
-                process::write(unsafe { core::slice::from_raw_parts(from, part) });
+                life::write(unsafe { core::slice::from_raw_parts(from, part) });
             });
         }
         whole
@@ -527,8 +510,8 @@ fn print(caller: Caller, [address, length, ..]: Arguments) -> Answer {
 fn counts(caller: Caller, _: Arguments) -> Answer {
     let m = entered();
     caller.set(Frame::A1, caller.entries());
-    caller.set(Frame::A1 + 1, process::ended_entries(m));
-    Answer::new(process::switches(m, KERNEL.current(m)))
+    caller.set(Frame::A1 + 1, life::ended_entries(m));
+    Answer::new(life::switches(m, KERNEL.current(m)))
 }
 
 fn lock(caller: Caller, [handle, ..]: Arguments) -> Answer {
@@ -580,11 +563,11 @@ fn bell(caller: Caller, [slot, priority, ..]: Arguments) -> Answer {
     if caller.page() == 0 {
         return Answer::new(INVALID);
     }
-    if !process::admit_object(m, me) {
+    if !life::admit_object(m, me) {
         return Answer::new(FULL);
     }
     let Some(handle) = open(m, || object::create(me, Kind::Bell, 0)) else {
-        process::dismiss_object(m, me);
+        life::dismiss_object(m, me);
         return Answer::new(FULL);
     };
     let level = me.allowed(m, Priority::new(priority as u8).level());
@@ -619,7 +602,7 @@ fn device(caller: Caller, [request, word, ..]: Arguments) -> Answer {
     if caller.process().family(m) != FIRST {
         return Answer::new(INVALID);
     }
-    let Some(answer) = open(m, || process::device(request, word)) else {
+    let Some(answer) = open(m, || life::device(request, word)) else {
         return Answer::new(INVALID);
     };
     caller.set(Frame::A1, answer);

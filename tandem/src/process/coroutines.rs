@@ -19,8 +19,8 @@
 //! page's physical address, which belongs to the record for ever.
 
 use super::{
-    call, object,
-    process::{Process, this},
+    object,
+    records::{Process, calls, publishing_calls, this},
     space,
 };
 use crate::{
@@ -73,7 +73,7 @@ pub(super) fn open(me: &'static Process) -> Option<usize> {
         // SAFETY: the process is in this call, so its frame is not in use.
         unsafe {
             (&raw mut (*frame).page).write(page);
-            (&raw mut (*frame).table).write(call::PUBLISHING.as_ptr());
+            (&raw mut (*frame).table).write(publishing_calls());
             (&raw mut (*frame).semaphores).write(NO_TAG);
             (&raw mut (*frame).endpoints).write(NO_TAG);
             (&raw mut (*frame).handle).write(usize::MAX);
@@ -98,7 +98,7 @@ pub(super) fn close(me: &'static Process) {
         // SAFETY: as above.
         unsafe {
             (&raw mut (*frame).page).write(0);
-            (&raw mut (*frame).table).write(call::CALLS.as_ptr().cast());
+            (&raw mut (*frame).table).write(calls());
         }
     });
 }

@@ -34,142 +34,14 @@
 #[cfg(not(any(events, feature = "time-slice")))]
 use super::fast::{count, direct, fast_paths, find, save};
 use super::{
-    call, coroutines,
-    object::{Large, OBJECT_SHIFT, Object},
-    process::{self, Process},
+    abi, call, coroutines, life,
+    records::{Frame, Large, OBJECT_SHIFT, Object, Process},
 };
 use crate::records::{
     Header, KERNEL, Kernel, Waiter,
     offset::{CURRENT, SWITCHES},
 };
-use core::{arch::global_asm, mem::offset_of, ptr::NonNull};
-
-/// The state of a process outside of the kernel, at the high end of its kernel stack. User mode
-/// cannot access it.
-#[repr(C, align(64))]
-pub(super) struct Frame {
-    /// The address to continue at, then `x1` to `x31`.
-    pub(super) registers: [usize; 32],
-    /// The value of `satp`: the process's address space.
-    pub(super) space: usize,
-    /// The routine that continues after `yield`: with or without a fence.
-    pub(super) resume: usize,
-    /// The routine that continues with all registers.
-    pub(super) restore: usize,
-    /// Writes of `satp` for this process.
-    pub(super) entries: usize,
-    /// The process's record.
-    pub(super) process: &'static Process,
-    /// The routine that continues after another call, with the results in the frame.
-    pub(super) answer: usize,
-    /// The routine that ends a call without a switch, with the first result in `a0`.
-    pub(super) back: usize,
-    pub(super) kernel: &'static Kernel,
-    /// The table of objects.
-    pub(super) objects: *const Object,
-    /// The tags of the family's semaphores and endpoints.
-    pub(super) semaphores: u16,
-    pub(super) endpoints: u16,
-    /// The handle of the endpoint that the process serves; before that, no handle.
-    pub(super) handle: usize,
-    /// The endpoint that the process serves; before that, one without callers.
-    pub(super) endpoint: &'static Large,
-    /// The table of calls: [`CALLS`](call::CALLS), or the table of a process with coroutines.
-    pub(super) table: *const call::Call,
-    /// The page of the process's coroutines; 0 without one.
-    pub(super) page: usize,
-}
-
-impl Frame {
-    /// Indexes of `registers`.
-    pub(super) const PC: usize = 0;
-    pub(super) const SP: usize = 2;
-    pub(super) const A0: usize = 10;
-    pub(super) const A1: usize = 11;
-}
-
-/// The frame of the process that is in a call. No reference: results are written there through
-/// other pointers, too, also by other processes while this one waits.
-#[repr(transparent)]
-#[derive(Clone, Copy)]
-pub(super) struct Caller(NonNull<Frame>);
-
-impl Caller {
-    /// The process that calls.
-    #[inline(always)]
-    pub(super) fn process(self) -> &'static Process {
-        // SAFETY: the entry alone makes a `Caller`, from the frame of the process that calls, which
-        // is static memory. The field is constant from the record's first process on.
-        unsafe { (&raw const (*self.0.as_ptr()).process).read() }
-    }
-
-    /// Sets a register's value in user mode.
-    #[inline(always)]
-    pub(super) fn set(self, number: usize, value: usize) {
-        debug_assert!(number < 32);
-        // SAFETY: as above; the process is in the kernel, so nothing else uses its registers now.
-        unsafe { (&raw mut (*self.0.as_ptr()).registers).cast::<usize>().add(number).write(value) };
-    }
-
-    /// The writes of `satp` for the process.
-    pub(super) fn entries(self) -> usize {
-        // SAFETY: as above: the assembly alone writes it, on the way to user mode.
-        unsafe { (&raw const (*self.0.as_ptr()).entries).read() }
-    }
-
-    /// The page of the process's coroutines; 0 without one.
-    pub(super) fn page(self) -> usize {
-        // SAFETY: as above: calls of this process alone write it.
-        unsafe { (&raw const (*self.0.as_ptr()).page).read() }
-    }
-}
-
-// They are cleared by 256 bytes at a time.
-const _: () = assert!(offset_of!(Frame, space) == 256);
-
-unsafe extern "C" {
-    /// The vectors that take the place of the kernel's own once there are processes.
-    static tandem_process_vectors_0: u32;
-    static tandem_process_vectors_1: u32;
-    safe fn tandem_user_resume();
-    safe fn tandem_user_resume_fence();
-    safe fn tandem_user_restore();
-    safe fn tandem_user_restore_fence();
-    safe fn tandem_user_answer();
-    safe fn tandem_user_answer_fence();
-    safe fn tandem_user_return();
-    safe fn tandem_user_return_fence();
-}
-
-/// The addresses at which a suspended process continues.
-pub(super) struct Continuations {
-    pub(super) vectors: usize,
-    pub(super) resume: usize,
-    pub(super) restore: usize,
-    pub(super) answer: usize,
-    pub(super) back: usize,
-}
-
-/// Without ASIDs, each routine has a fence behind the write of `satp`.
-pub(super) fn continuations(asids: bool) -> Continuations {
-    if asids {
-        Continuations {
-            vectors: (&raw const tandem_process_vectors_0).addr(),
-            resume: tandem_user_resume as *const () as usize,
-            restore: tandem_user_restore as *const () as usize,
-            answer: tandem_user_answer as *const () as usize,
-            back: tandem_user_return as *const () as usize,
-        }
-    } else {
-        Continuations {
-            vectors: (&raw const tandem_process_vectors_1).addr(),
-            resume: tandem_user_resume_fence as *const () as usize,
-            restore: tandem_user_restore_fence as *const () as usize,
-            answer: tandem_user_answer_fence as *const () as usize,
-            back: tandem_user_return_fence as *const () as usize,
-        }
-    }
-}
+use core::{arch::global_asm, mem::offset_of};
 
 /// Branches to the frequent cases of four calls.
 #[cfg(not(any(events, feature = "time-slice")))]
@@ -444,15 +316,15 @@ global_asm!(
     ".option pop",
     ".popsection",
     kernel = sym KERNEL,
-    fault = sym process::fault,
+    fault = sym life::fault,
     publish = sym coroutines::publish,
     TABLE = const offset_of!(Frame, table),
     PAGE = const offset_of!(Frame, page),
     COUNT = const call::CALLS.len(),
     CURRENT = const CURRENT,
-    CALL = const call::CALL,
-    REPLY = const call::REPLY,
-    TAKE = const call::TAKE,
+    CALL = const abi::CALL,
+    REPLY = const abi::REPLY,
+    TAKE = const abi::TAKE,
     SWITCHES = const SWITCHES,
     BITMAP = const Kernel::BITMAP,
     next = const offset_of!(Header, next),

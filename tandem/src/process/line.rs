@@ -5,10 +5,7 @@
 //! that takes the semaphore is the driver, and its priority says before whom it runs. A rise of a
 //! line that nobody has bound is dropped; of rises that nobody has taken yet, none is lost.
 
-use super::{
-    object::{self, Kind},
-    process::FIRST,
-};
+use super::{abi::FIRST, object, records::Kind};
 use crate::{
     arch::Mask,
     kernel,

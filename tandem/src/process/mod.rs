@@ -13,11 +13,12 @@
 //! processes and of objects, and a highest priority. So a process can harm its own family only.
 //!
 //! # Modules
-//! `table` and `handle` are page tables and handles as data, tested on the host. `entry` is the
-//! assembly at the border, `fast` the assembly of four frequent calls, `space` makes address spaces
-//! and copies from them, `process` has the records and the end of a process, `object` the objects
-//! that handles name, `line` interrupts of processes, `call` the system calls, `coroutines` the
-//! page by which coroutines of processes are under the same order.
+//! From below: `table` and `handle` are page tables and handles as data, tested on the host, `abi` the
+//! numbers that programs meet, `fast` the assembly of four frequent calls. `space` makes address spaces
+//! and copies from them, `records` has processes, objects and the frame, `object` the operations of
+//! objects, `coroutines` the page by which coroutines of processes are under the same order. `life` is
+//! the beginning and the end of a process, `line` interrupts of processes, `call` the system calls,
+//! `entry` the assembly at the border.
 //!
 //! # Soundness
 //! - The kernel never follows an address of a process's. [`space`] translates it by the process's
@@ -39,6 +40,8 @@ mod table;
 compile_error!("the feature `processes` excludes `time-slice`: a system call begins no slice");
 
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod abi;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod call;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod coroutines;
@@ -47,25 +50,26 @@ mod entry;
 #[cfg(all(target_os = "none", target_arch = "riscv64", not(any(events, feature = "time-slice"))))]
 mod fast;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
+mod life;
+#[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod line;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod object;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
-#[allow(clippy::module_inception, reason = "the records of processes")]
-mod process;
+mod records;
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod space;
 
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 pub use self::{
+    life::{Cause, Ended, wait_for_first},
     line::rise,
-    process::{Cause, Ended, wait_for_first},
     space::{Memory, Program},
 };
 
 #[cfg(all(target_os = "none", target_arch = "riscv64"))]
 mod board {
-    use super::{Ended, Memory, Program, process, space};
+    use super::{Ended, Memory, Program, life, space};
     use crate::{me::Me, records::StillAlive};
 
     /// The parts that the program gives the kernel.
@@ -100,9 +104,9 @@ mod board {
         asids: bool,
         request: &[u8],
     ) -> Result<(), StillAlive> {
-        process::set_host(H::write, H::report, H::device)?;
+        life::set_host(H::write, H::report, H::device)?;
         let entry = space::set_up(program, memory, asids);
-        process::start_first(entry, request);
+        life::start_first(entry, request);
         Ok(())
     }
 }

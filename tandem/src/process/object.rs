@@ -19,13 +19,13 @@
 //! the one that wakes it.
 //!
 //! # Soundness
-//! Objects are static, and fields are cells that are accessed with interrupts masked. A process
-//! waits with the waiter in its record, which is static too, so a waiter never dangles.
+//! As in [`records`](super::records).
 
 use super::{
-    entry::Frame,
-    handle::{Family, Handle, Place, index},
-    process::{FAMILIES, MEMBERS_OBJECTS, Message, Process},
+    handle::{Family, Handle, index},
+    records::{
+        CAPACITY, Frame, Kind, LARGE, Large, Message, NO_ENDPOINT, OBJECTS, Object, Process, TABLE,
+    },
 };
 use crate::{
     arch::{Mask, masked},
@@ -33,17 +33,6 @@ use crate::{
     records::{IDLE_LEVEL, KERNEL, Level, Task, WaitQueue},
     shared::{Masked, Shared},
 };
-use core::mem::offset_of;
-
-/// The objects of all processes together. The assembly takes the low ten bits of a handle as the
-/// index.
-const OBJECTS: usize = 1024;
-/// The channels, endpoints and mutexes among them.
-const LARGE_OBJECTS: usize = 512;
-// All families but the first, at their limits, leave it a half.
-const _: () = assert!(LARGE_OBJECTS / 2 >= (FAMILIES - 1) * MEMBERS_OBJECTS as usize);
-/// The words that a channel holds.
-const CAPACITY: u32 = 64;
 
 /// The reason why the call of an endpoint is refused.
 pub(super) enum Unserved {
@@ -52,94 +41,6 @@ pub(super) enum Unserved {
     /// The caller is the server, and would wait for itself.
     Itself,
 }
-
-/// The kind of an object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Kind {
-    Semaphore = 1,
-    Channel = 2,
-    Endpoint = 3,
-    Mutex = 4,
-    Bell = 5,
-}
-
-impl Kind {
-    /// The tag of such an object of a family: never 0.
-    pub(super) const fn tag(self, family: Family) -> u16 {
-        (family as u16) << 8 | self as u16
-    }
-}
-
-/// An object. The size makes an index a shift; field order is known to the assembly.
-#[repr(C, align(64))]
-pub(super) struct Object {
-    place: Place,
-    /// The kind and the family; 0 without an object.
-    tag: Shared<u16>,
-    /// The units of a semaphore, or the words of a channel.
-    count: Shared<u32>,
-    /// The further parts of a channel, an endpoint or a mutex.
-    large: Shared<Option<&'static Large>>,
-    /// The processes that wait for a unit, for a word, for the server of an endpoint, or for a
-    /// mutex.
-    waiters: WaitQueue,
-}
-
-/// The size of an object, as a shift.
-pub(super) const OBJECT_SHIFT: usize = 6;
-const _: () = assert!(size_of::<Object>() == 1 << OBJECT_SHIFT && OBJECTS == 1 << 10);
-
-impl Object {
-    pub(super) const NAME: usize = offset_of!(Self, place);
-    pub(super) const TAG: usize = offset_of!(Self, tag);
-    pub(super) const COUNT: usize = offset_of!(Self, count);
-    pub(super) const LARGE: usize = offset_of!(Self, large);
-    pub(super) const WAITERS: usize = offset_of!(Self, waiters);
-}
-
-/// The further parts of a channel, an endpoint or a mutex.
-pub(super) struct Large {
-    used: Shared<bool>,
-    /// The processes that wait for room in a channel, each with its word in its frame.
-    senders: WaitQueue,
-    ring: [Shared<u32>; CAPACITY as usize],
-    /// The place of the first word.
-    first: Shared<u32>,
-    /// The process that alone may receive the calls of an endpoint; the holder of a mutex; the owner of
-    /// a bell.
-    pub(super) server: Shared<Option<&'static Process>>,
-    /// The creator of an endpoint.
-    creator: Shared<Option<&'static Process>>,
-    /// The server, while it waits for a call.
-    pub(super) idle: Shared<Option<&'static Process>>,
-    /// The server, while it waits for a call with a time limit.
-    timed: Shared<Option<&'static Process>>,
-    /// The process whose call is being served, in general.
-    served: Shared<Option<&'static Process>>,
-    /// The process whose call is being served, if no other waits, and the server has its own
-    /// priority. `served` is `None` then.
-    pub(super) direct: Shared<Option<&'static Process>>,
-    callers: Shared<Option<&'static WaitQueue>>,
-}
-
-// SAFETY: cells are accessed with interrupts masked, on one core.
-unsafe impl Sync for Object {}
-
-pub(super) static TABLE: [Object; OBJECTS] = [const {
-    Object {
-        place: Place::new(),
-        tag: Shared::new(0),
-        large: Shared::new(None),
-        count: Shared::new(0),
-        waiters: WaitQueue::new(),
-    }
-}; OBJECTS];
-
-static LARGE: [Large; LARGE_OBJECTS] = [const { Large::new() }; LARGE_OBJECTS];
-
-/// The endpoint of processes that serve none. Nobody calls it.
-pub(super) static NO_ENDPOINT: Large = Large::new();
 
 /// The place after the last that was given out, where the search for a free one begins.
 static NEXT: Shared<usize> = Shared::new(0);
@@ -271,6 +172,66 @@ fn serve(m: Masked, queue: &WaitQueue) -> Option<&'static Process> {
     // The result is `None` for a marked waiter.
     let _ = queue.serve(m, first);
     Some(Process::from_task(task))
+}
+
+impl Process {
+    /// Gives the process the level of the most urgent among itself and the callers of the endpoint
+    /// that it serves. If that changes its level while it waits for another server, does the same
+    /// for that one, and so on.
+    ///
+    /// Terminates for processes that call each other in a circle, too. The level of each follows
+    /// from others by a minimum, so after one change all further ones have the same direction, and
+    /// there are 32 levels.
+    ///
+    /// Interrupts stay masked for the whole chain: at most 7 further processes in a family other
+    /// than the first, whose chains are its own program's.
+    pub(super) fn settle(&'static self, m: Masked) {
+        self.settle_among(m, true);
+    }
+
+    /// Does the work of [`settle`](Self::settle). `front`: in front of its equals at the new level.
+    pub(super) fn settle_among(&'static self, m: Masked, front: bool) {
+        let mut next = Some(self);
+        while let Some(process) = next {
+            let own = process.header.base(m);
+            let level = process.serves.get(m).map_or(own, |large| own.min(large.top_level(m)));
+            if process.header.level.get(m) == level {
+                return;
+            }
+            KERNEL.ready.relevel(m, process.task(), level, front);
+            if let Some(large) = process.serves.get(m) {
+                large.complicate(m);
+            }
+            if let Some(waiter) = process.header.waiter.get(m) {
+                // SAFETY: it is the waiter in the record, which is static: `enter` alone stores it.
+                unsafe { waiter.as_ref() }.move_to_level_of_task(m);
+            }
+            next = process.calls.get(m).and_then(|large| large.server.get(m));
+        }
+    }
+
+    /// Ends the wait of a process without a result: it is served nowhere from here on.
+    pub(super) fn give_up(&self, m: Masked) {
+        self.waiter(m).leave(m);
+        if let Some(large) = self.calls.get(m) {
+            large.forget(m, self);
+            self.calls.set(m, None);
+        }
+        // From here on a call of a server that is to end waits for that end.
+        if let Some(large) = self.serves.get(m) {
+            large.no_longer_waits(m);
+        }
+        self.listens.set(m, false);
+    }
+    /// Returns whether a process whose call has a time limit still waits.
+    pub(super) fn still_waits(&self, m: Masked) -> bool {
+        let has =
+            |large: Option<&'static Large>| large.is_some_and(|large| large.has_timed(m, self));
+        self.listens.get(m)
+            || self.waiter(m).is_waiting(m)
+            || has(self.calls.get(m))
+            || has(self.serves.get(m))
+    }
 }
 
 impl Object {
@@ -509,22 +470,6 @@ impl Object {
 }
 
 impl Large {
-    const fn new() -> Self {
-        Self {
-            used: Shared::new(false),
-            senders: WaitQueue::new(),
-            ring: [const { Shared::new(0) }; CAPACITY as usize],
-            first: Shared::new(0),
-            server: Shared::new(None),
-            creator: Shared::new(None),
-            idle: Shared::new(None),
-            timed: Shared::new(None),
-            served: Shared::new(None),
-            direct: Shared::new(None),
-            callers: Shared::new(None),
-        }
-    }
-
     /// The level of the most urgent process that waits for the server.
     pub(super) fn top_level(&self, m: Masked) -> Level {
         let served = self.served.get(m).or(self.direct.get(m));

@@ -19,8 +19,10 @@
 //! - Translations that the processor may hold of an address space are dropped by `sfence.vma`
 //!   before the first instruction of its next process.
 
-use super::process::PROCESSES;
-use super::table::{self, ENTRIES, EXECUTE, GLOBAL, LARGE, PAGE, READ, USER, WRITE};
+use super::{
+    abi::PROCESSES,
+    table::{self, ENTRIES, EXECUTE, GLOBAL, LARGE, PAGE, READ, USER, WRITE},
+};
 use crate::{
     arch::masked,
     shared::{Masked, Shared},

@@ -1,4 +1,4 @@
-//! The records of processes: how one begins, ends, and is waited for.
+//! The life of a process: how it begins, ends, and is waited for.
 //!
 //! # Life
 //! A record is free, alive, or ended and not yet reaped by its parent. The parent's `ended` has a
@@ -11,17 +11,16 @@
 //! would return to user mode, on its own kernel stack, and no path back needs a check.
 //!
 //! # Soundness
-//! - Records are static; fields are cells that are accessed with interrupts masked. The frame is at
-//!   the high end of the kernel stack, and the entries access it while the process is in user mode
-//!   or masked; other code does so only for a process that is not running.
-//! - A record is given to the next process only after the thread has left its kernel stack: from
-//!   [`end`]'s last masking on, nothing runs before the switch away from it.
+//! A record is given to the next process only after the thread has left its kernel stack: from
+//! [`end`]'s last masking on, nothing runs before the switch away from it. The rest is as in
+//! [`records`](super::records).
 
 use super::{
-    call, coroutines,
-    entry::{Continuations, Frame, continuations},
-    handle::{Family, Place, index},
-    object::{Kind, Large, NO_ENDPOINT, Object, TABLE, free_all, renounce},
+    abi::{DEAD, FAMILIES, FAULTED, KILLED, MEMBERS, MEMBERS_OBJECTS, PROCESSES},
+    coroutines,
+    handle::{Family, index},
+    object::{free_all, renounce},
+    records::{Frame, Kind, MEMBERS_OF, NO_ENDPOINT, Object, Process, TABLE, calls, this},
     space::{self, Space},
     table::PAGE,
 };
@@ -30,108 +29,20 @@ use crate::{
     kernel,
     me::Me,
     paths::tasks,
-    records::{Header, KERNEL, Level, Life, Priority, StillAlive, Task, WaitQueue, Waiter},
+    records::{KERNEL, Life, Priority, StillAlive, Task},
     shared::{Masked, Shared},
     thread,
 };
-use core::{
-    cell::UnsafeCell,
-    fmt,
-    mem::{MaybeUninit, offset_of},
-    ptr::NonNull,
-    str,
-};
-
-/// The processes that can be alive at a time, or ended and not reaped.
-pub(super) const PROCESSES: usize = 512;
-/// The families that can exist at a time.
-pub(super) const FAMILIES: usize = 16;
-/// The processes and the objects of a family other than the first.
-const MEMBERS: u32 = 8;
-pub(super) const MEMBERS_OBJECTS: u32 = 16;
+use core::{fmt, str};
 
 const FIRST_STACK: usize = 8 * PAGE;
 const STACK: usize = PAGE;
-/// The bytes that a process can hand to one that it spawns.
-pub(super) const HANDED: usize = 1024;
 
 type Write = fn(&[u8]);
 type Report = fn(&Ended);
 type Device = fn(usize, usize) -> Option<usize>;
 
-/// The words of a message.
-pub(super) type Message = [usize; 4];
-
-#[repr(C)]
-pub(super) struct Process {
-    pub(super) header: Header,
-    place: Place,
-    family: Shared<Family>,
-    space: Shared<Option<Space>>,
-    /// The address of the frame, at the high end of the kernel stack.
-    frame: Shared<usize>,
-    name: Shared<[usize; 2]>,
-    /// The place in a queue of an object's.
-    waiter: UnsafeCell<MaybeUninit<Waiter>>,
-    /// The handle of the parent; 0 without one.
-    parent: Shared<usize>,
-    /// Children that have not been reaped.
-    children: Shared<u32>,
-    /// The process waits for the end of a child.
-    reaps: Shared<bool>,
-    /// The first child that has ended; with `next`, a list. In a free record, `next` is the next
-    /// free one.
-    first_ended: Shared<Option<&'static Process>>,
-    next: Shared<Option<&'static Process>>,
-    status: Shared<usize>,
-    doomed: Shared<bool>,
-    /// The process is in [`end`], and takes no child that ends.
-    ends: Shared<bool>,
-    /// The endpoint that the process has called, or the mutex, and waits for. Outdated when it does
-    /// not wait for one: then nothing is waited for there.
-    pub(super) calls: Shared<Option<&'static Large>>,
-    /// The endpoint that the process receives from, or the mutex that it holds.
-    pub(super) serves: Shared<Option<&'static Large>>,
-    /// The page for coroutines of this record's processes; 0 before the first has asked for it.
-    pub(super) page: Shared<usize>,
-    /// The process waits for a bell.
-    pub(super) listens: Shared<bool>,
-    /// The call that the process makes has a time limit.
-    timed: Shared<bool>,
-    /// The endpoints that the process has created, and those on which it may receive.
-    pub(super) roles: Shared<u32>,
-}
-
-// SAFETY: cells are accessed with interrupts masked, on one core; so is the waiter.
-unsafe impl Sync for Process {}
-
-const _: () = assert!(offset_of!(Process, header) == 0);
-
 static RECORDS: [Process; PROCESSES] = [const { Process::new() }; PROCESSES];
-
-struct Members {
-    /// The records of the family: of processes that have not left [`end`], and of those that have
-    /// ended and are not reaped. A founder's is its parent's from its end on. While there are any,
-    /// the family's number is in use.
-    processes: Shared<u32>,
-    /// The processes that can use the family's objects: they have not begun to end.
-    users: Shared<u32>,
-    objects: Shared<u32>,
-    /// The level of the highest priority.
-    cap: Shared<Level>,
-    /// The process at whose end the family ends; `None` from then on, and in the first family.
-    founder: Shared<Option<&'static Process>>,
-}
-
-static MEMBERS_OF: [Members; FAMILIES] = [const {
-    Members {
-        processes: Shared::new(0),
-        users: Shared::new(0),
-        objects: Shared::new(0),
-        cap: Shared::new(0),
-        founder: Shared::new(None),
-    }
-}; FAMILIES];
 
 struct All {
     started: Shared<bool>,
@@ -158,6 +69,96 @@ static ALL: All = All {
     first_ended: crate::Semaphore::new(0),
     entries: Shared::new(0),
 };
+
+impl Process {
+    /// Returns whether the process founded its family, so that its record is its parent's once it
+    /// has ended.
+    fn is_founder(&self, m: Masked) -> bool {
+        self.place.family() != self.family.get(m)
+    }
+
+    /// Takes the record out of the count of its family's.
+    fn leave_family(&self, m: Masked) {
+        let records = &MEMBERS_OF[usize::from(self.family.get(m))].processes;
+        records.set(m, records.get(m) - 1);
+    }
+
+    fn index(&self) -> usize {
+        let start = RECORDS.as_ptr().addr();
+        (core::ptr::from_ref(self).addr() - start) / size_of::<Self>()
+    }
+
+    /// The report of this process's end.
+    fn ended(&self, cause: Cause) -> Ended {
+        let [first, second] = masked(|m| self.name.get(m)).map(usize::to_le_bytes);
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&first);
+        name[8..].copy_from_slice(&second);
+        Ended { name, cause }
+    }
+
+    /// Has another process end, at the latest when it would return to user mode.
+    fn doom(&self, m: Masked) {
+        self.doomed.set(m, true);
+        // SAFETY: the process does not run, the caller does; so its frame is not in use.
+        unsafe { (&raw mut (*self.frame(m)).registers[Frame::PC]).write(0) };
+        self.cancel(m);
+    }
+
+    /// Ends the wait of a doomed process, which then returns towards user mode.
+    fn cancel(&self, m: Masked) {
+        if KERNEL.ready.contains(m, self.task()) {
+            return;
+        }
+        self.give_up(m);
+        kernel::wake(m, self.task());
+    }
+}
+
+// Routines of `entry`, which the linker finds.
+unsafe extern "C" {
+    /// The vectors that take the place of the kernel's own once there are processes.
+    static tandem_process_vectors_0: u32;
+    static tandem_process_vectors_1: u32;
+    safe fn tandem_user_resume();
+    safe fn tandem_user_resume_fence();
+    safe fn tandem_user_restore();
+    safe fn tandem_user_restore_fence();
+    safe fn tandem_user_answer();
+    safe fn tandem_user_answer_fence();
+    safe fn tandem_user_return();
+    safe fn tandem_user_return_fence();
+}
+
+/// The addresses at which a suspended process continues.
+struct Continuations {
+    vectors: usize,
+    resume: usize,
+    restore: usize,
+    answer: usize,
+    back: usize,
+}
+
+/// Without ASIDs, each routine has a fence behind the write of `satp`.
+fn continuations(asids: bool) -> Continuations {
+    if asids {
+        Continuations {
+            vectors: (&raw const tandem_process_vectors_0).addr(),
+            resume: tandem_user_resume as *const () as usize,
+            restore: tandem_user_restore as *const () as usize,
+            answer: tandem_user_answer as *const () as usize,
+            back: tandem_user_return as *const () as usize,
+        }
+    } else {
+        Continuations {
+            vectors: (&raw const tandem_process_vectors_1).addr(),
+            resume: tandem_user_resume_fence as *const () as usize,
+            restore: tandem_user_restore_fence as *const () as usize,
+            answer: tandem_user_answer_fence as *const () as usize,
+            back: tandem_user_return_fence as *const () as usize,
+        }
+    }
+}
 
 /// The reason why a process has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -216,278 +217,6 @@ impl fmt::Display for Ended {
         write!(out, "process {name}: {what} at {at:#x}, stval {value:#x}: ended")
     }
 }
-
-impl Process {
-    const fn new() -> Self {
-        Self {
-            header: Header::new(),
-            place: Place::new(),
-            family: Shared::new(0),
-            space: Shared::new(None),
-            frame: Shared::new(0),
-            name: Shared::new([0; 2]),
-            waiter: UnsafeCell::new(MaybeUninit::zeroed()),
-            parent: Shared::new(0),
-            children: Shared::new(0),
-            reaps: Shared::new(false),
-            first_ended: Shared::new(None),
-            next: Shared::new(None),
-            status: Shared::new(0),
-            doomed: Shared::new(false),
-            ends: Shared::new(false),
-            calls: Shared::new(None),
-            serves: Shared::new(None),
-            page: Shared::new(0),
-            listens: Shared::new(false),
-            timed: Shared::new(false),
-            roles: Shared::new(0),
-        }
-    }
-
-    /// The process of a task, which must be one.
-    pub(super) fn from_task(task: Task) -> &'static Self {
-        // SAFETY: callers pass the header of a process: a task that has called the kernel from user
-        // mode. It is the first field of a record, which is static.
-        unsafe { &*core::ptr::from_ref(task).cast::<Self>() }
-    }
-
-    pub(super) fn is(&self, other: &Self) -> bool {
-        core::ptr::eq(self, other)
-    }
-
-    #[inline(always)]
-    pub(super) fn family(&self, m: Masked) -> Family {
-        self.family.get(m)
-    }
-
-    pub(super) fn is_doomed(&self, m: Masked) -> bool {
-        self.doomed.get(m)
-    }
-
-    /// Returns whether the process founded its family, so that its record is its parent's once it
-    /// has ended.
-    fn is_founder(&self, m: Masked) -> bool {
-        self.place.family() != self.family.get(m)
-    }
-
-    /// Takes the record out of the count of its family's.
-    fn leave_family(&self, m: Masked) {
-        let records = &MEMBERS_OF[usize::from(self.family.get(m))].processes;
-        records.set(m, records.get(m) - 1);
-    }
-
-    /// The memory of a process that has been alive.
-    pub(super) fn space(&self, m: Masked) -> Space {
-        self.space.get(m).expect("a process has an address space")
-    }
-
-    /// A level, or the level of the family's highest priority if the former is more urgent.
-    pub(super) fn allowed(&self, m: Masked, level: Level) -> Level {
-        level.max(MEMBERS_OF[usize::from(self.family.get(m))].cap.get(m))
-    }
-
-    fn index(&self) -> usize {
-        let start = RECORDS.as_ptr().addr();
-        (core::ptr::from_ref(self).addr() - start) / size_of::<Self>()
-    }
-
-    #[inline(always)]
-    pub(super) fn frame(&self, m: Masked) -> *mut Frame {
-        self.frame.get(m) as *mut Frame
-    }
-
-    /// The register `number` in the frame of a process that waits.
-    pub(super) fn result(&self, m: Masked, number: usize) -> usize {
-        // SAFETY: the process waits in the kernel, so its frame is not in use.
-        unsafe { (&raw const (*self.frame(m)).registers).cast::<usize>().add(number).read() }
-    }
-
-    /// Sets the register `number` of a process that waits, or is about to.
-    #[inline(always)]
-    pub(super) fn set_result(&self, m: Masked, number: usize, value: usize) {
-        debug_assert!(number < 32);
-        // SAFETY: as for `result`.
-        unsafe { (&raw mut (*self.frame(m)).registers).cast::<usize>().add(number).write(value) };
-    }
-
-    /// Gives this process, which waits or is about to, a message as the result of its call.
-    #[inline(always)]
-    pub(super) fn hand_message(&self, m: Masked, message: Message) {
-        self.set_result(m, Frame::A0, 0);
-        self.keep_message(m, message);
-    }
-
-    /// Keeps the message of this process's call in its frame.
-    #[inline(always)]
-    pub(super) fn keep_message(&self, m: Masked, message: Message) {
-        let frame = self.frame(m);
-        // SAFETY: as for `result`.
-        unsafe {
-            let registers = (&raw mut (*frame).registers).cast::<usize>();
-            registers.add(Frame::A1).cast::<Message>().write(message);
-        }
-    }
-
-    /// The message that the process has kept.
-    pub(super) fn message(&self, m: Masked) -> Message {
-        [0, 1, 2, 3].map(|word| self.result(m, Frame::A1 + word))
-    }
-
-    /// Makes the process, which runs, the server of an endpoint.
-    pub(super) fn serve(&self, m: Masked, handle: usize, large: &'static Large) {
-        self.serves.set(m, Some(large));
-        let frame = self.frame(m);
-        // SAFETY: as for `result`: the process is in a call.
-        unsafe {
-            // A process with coroutines leaves the short way: it has to publish first.
-            if (*frame).page == 0 {
-                (&raw mut (*frame).handle).write(handle);
-            }
-            (&raw mut (*frame).endpoint).write(large);
-        }
-    }
-
-    /// Ends the process's service, which runs: calls of the endpoint take the long way.
-    pub(super) fn serve_none(&self, m: Masked) {
-        self.serves.set(m, None);
-        let frame = self.frame(m);
-        // SAFETY: as for `result`: the process is in a call.
-        unsafe {
-            (&raw mut (*frame).handle).write(usize::MAX);
-            (&raw mut (*frame).endpoint).write(&NO_ENDPOINT);
-        }
-    }
-
-    /// Returns whether the call that the process makes has a time limit.
-    #[inline(always)]
-    pub(super) fn is_timed(&self, m: Masked) -> bool {
-        self.timed.get(m)
-    }
-
-    /// Notes whether the call that the process makes has a time limit. Its waiter is in no queue.
-    pub(super) fn set_timed(&self, m: Masked, timed: bool) {
-        self.timed.set(m, timed);
-        // SAFETY: a process that runs is in no queue, so nothing refers to its waiter.
-        Waiter::in_place(unsafe { &mut *self.waiter.get() }, self.task());
-    }
-
-    /// Returns whether a process whose call has a time limit still waits.
-    pub(super) fn still_waits(&self, m: Masked) -> bool {
-        let has =
-            |large: Option<&'static Large>| large.is_some_and(|large| large.has_timed(m, self));
-        self.listens.get(m)
-            || self.waiter(m).is_waiting(m)
-            || has(self.calls.get(m))
-            || has(self.serves.get(m))
-    }
-
-    fn waiter(&self, _: Masked) -> &Waiter {
-        // SAFETY: the waiter is zero or has been in a queue: `enter` alone makes it, in the record.
-        unsafe { (*self.waiter.get()).assume_init_ref() }
-    }
-
-    /// Enters the process, which runs, into a queue.
-    #[inline(always)]
-    pub(super) fn enter(&'static self, m: Masked, queue: &WaitQueue) {
-        // SAFETY: a process that runs is in no queue, so nothing refers to its waiter.
-        let waiter = Waiter::in_place(unsafe { &mut *self.waiter.get() }, &self.header);
-        self.header.waiter.set(m, Some(NonNull::from(waiter)));
-        if self.is_timed(m) {
-            queue.insert_marked(m, waiter, self.header.level.get(m));
-        } else {
-            queue.insert(m, waiter);
-        }
-    }
-
-    /// Gives the process the level of the most urgent among itself and the callers of the endpoint
-    /// that it serves. If that changes its level while it waits for another server, does the same
-    /// for that one, and so on.
-    ///
-    /// Terminates for processes that call each other in a circle, too. The level of each follows
-    /// from others by a minimum, so after one change all further ones have the same direction, and
-    /// there are 32 levels.
-    ///
-    /// Interrupts stay masked for the whole chain: at most 7 further processes in a family other
-    /// than the first, whose chains are its own program's.
-    pub(super) fn settle(&'static self, m: Masked) {
-        self.settle_among(m, true);
-    }
-
-    /// Does the work of [`settle`](Self::settle). `front`: in front of its equals at the new level.
-    pub(super) fn settle_among(&'static self, m: Masked, front: bool) {
-        let mut next = Some(self);
-        while let Some(process) = next {
-            let own = process.header.base(m);
-            let level = process.serves.get(m).map_or(own, |large| own.min(large.top_level(m)));
-            if process.header.level.get(m) == level {
-                return;
-            }
-            KERNEL.ready.relevel(m, process.task(), level, front);
-            if let Some(large) = process.serves.get(m) {
-                large.complicate(m);
-            }
-            if let Some(waiter) = process.header.waiter.get(m) {
-                // SAFETY: it is the waiter in the record, which is static: `enter` alone stores it.
-                unsafe { waiter.as_ref() }.move_to_level_of_task(m);
-            }
-            next = process.calls.get(m).and_then(|large| large.server.get(m));
-        }
-    }
-
-    pub(super) fn task(&self) -> Task {
-        // SAFETY: records are static.
-        unsafe { NonNull::from(&self.header).as_ref() }
-    }
-
-    /// The report of this process's end.
-    fn ended(&self, cause: Cause) -> Ended {
-        let [first, second] = masked(|m| self.name.get(m)).map(usize::to_le_bytes);
-        let mut name = [0; 16];
-        name[..8].copy_from_slice(&first);
-        name[8..].copy_from_slice(&second);
-        Ended { name, cause }
-    }
-
-    /// Has another process end, at the latest when it would return to user mode.
-    fn doom(&self, m: Masked) {
-        self.doomed.set(m, true);
-        // SAFETY: the process does not run, the caller does; so its frame is not in use.
-        unsafe { (&raw mut (*self.frame(m)).registers[Frame::PC]).write(0) };
-        self.cancel(m);
-    }
-
-    /// Ends the wait of a doomed process, which then returns towards user mode.
-    fn cancel(&self, m: Masked) {
-        if KERNEL.ready.contains(m, self.task()) {
-            return;
-        }
-        self.give_up(m);
-        kernel::wake(m, self.task());
-    }
-
-    /// Ends the wait of a process without a result: it is served nowhere from here on.
-    pub(super) fn give_up(&self, m: Masked) {
-        self.waiter(m).leave(m);
-        if let Some(large) = self.calls.get(m) {
-            large.forget(m, self);
-            self.calls.set(m, None);
-        }
-        // From here on a call of a server that is to end waits for that end.
-        if let Some(large) = self.serves.get(m) {
-            large.no_longer_waits(m);
-        }
-        self.listens.set(m, false);
-    }
-}
-
-/// The calling process. Called by system calls only.
-#[inline(always)]
-pub(super) fn this(m: Masked) -> &'static Process {
-    Process::from_task(KERNEL.current(m))
-}
-
-/// The family of the first process.
-pub(super) const FIRST: Family = 0;
 
 /// Notes the parts that the program gives the kernel. `Err` if they have been given before, and
 /// nothing changes.
@@ -738,7 +467,7 @@ fn write_constants(process: &'static Process, space: &Space, frame: *mut Frame) 
         (&raw mut (*frame).process).write(process);
         (&raw mut (*frame).kernel).write(&KERNEL);
         (&raw mut (*frame).objects).write(TABLE.as_ptr());
-        (&raw mut (*frame).table).write(call::CALLS.as_ptr().cast());
+        (&raw mut (*frame).table).write(calls());
         (&raw mut (*frame).page).write(0);
     }
 }
@@ -813,7 +542,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
     }
     let (serves, page) = masked(|m| (me.serves.get(m), me.page.get(m)));
     if let Some(large) = serves {
-        large.close(call::DEAD);
+        large.close(DEAD);
         let (mask, m) = Mask::set();
         me.serves.set(m, None);
         me.settle(m);
@@ -836,7 +565,7 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
         (family, users == 0, founded, has_children(m, me), me.roles.get(m) != 0)
     });
     if has_roles {
-        renounce(me, call::DEAD);
+        renounce(me, DEAD);
     }
     if is_last_user {
         free_all(family);
@@ -855,8 +584,8 @@ pub(super) fn end(me: &'static Process, cause: Cause) -> ! {
         m,
         match cause {
             Cause::Own(status) => status,
-            Cause::Killed => call::KILLED,
-            Cause::Fault { .. } => call::FAULTED,
+            Cause::Killed => KILLED,
+            Cause::Fault { .. } => FAULTED,
         },
     );
     // SAFETY: the frame is on this process's own kernel stack, above the frames of functions.
