@@ -74,7 +74,8 @@ fn p5() {
 }
 
 /// The study without its cases in cycles of `cva6` and `rocket`, which would take minutes with more
-/// than the study's own few tasks and loops. The page has no bars of theirs then.
+/// than the study's own few tasks and loops, and with one small core of several. The page has no bars
+/// of the others then.
 fn without_simulated_cores(study: &str) -> String {
     const CASE: &str = "\n[[case]]\n";
     let source = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -82,7 +83,13 @@ fn without_simulated_cores(study: &str) -> String {
     let (head, cases) = text.split_once(CASE).expect("a study has cases");
     let cores = ["cva6", "rocket"].map(|core| format!("target = \"tandem@{core}\""));
     let is_quick = |case: &&str| !cores.iter().any(|target| case.contains(target.as_str()));
-    cases.split(CASE).filter(is_quick).fold(head.to_owned(), |text, case| text + CASE + case)
+    let cases =
+        cases.split(CASE).filter(is_quick).fold(head.to_owned(), |text, case| text + CASE + case);
+    ["tandem", "embassy", "freertos"].into_iter().fold(cases, |text, kernel| {
+        ["ibex-wb", "cv32e40p"]
+            .into_iter()
+            .fold(text, |text, core| text.replace(&format!(", \"{kernel}@{core}\""), ""))
+    })
 }
 
 /// Runs a study once with its samples and checks its page; these experiments have charts on every

@@ -104,7 +104,8 @@ fn intervals(trace: &str, core: &'static Core) -> Vec<Interval> {
 
 /// The board's trace of a case of tandem, from its first mark on.
 fn trace(core: &str, request: &str, folder: &Folder) -> String {
-    let built = target().join("firmware/riscv32imc-unknown-none-elf/pins/chronoscope-tandem");
+    let built = target()
+        .join("firmware/pins/firmware/riscv32imc-unknown-none-elf/release/chronoscope-tandem");
     let file = |name: &str| folder.path(&format!("{core}-{name}"));
     let bench = target().join("bench").join(core).join("release/chronoscope-bench");
     let mut bench = Command::new(bench);

@@ -75,14 +75,14 @@ fn write_index(plans: &[Plan]) -> Result<()> {
 /// A plan's row of the index. The image of a kernel in C sends its compiler and options itself.
 fn row(plan: &Plan, options: &Options) -> Result<ImageRow> {
     let build =
-        (plan.language == Language::Rust).then(|| options.words(plan.profile)).transpose()?;
+        (plan.language == Language::Rust).then(|| options.words(plan.options)).transpose()?;
     Ok(ImageRow { build, ..plan.row.clone() })
 }
 
-/// The compiler of the images, and the options of their profiles.
+/// The compiler of the images, and the options of the profile `release`.
 struct Options {
     compiler: String,
-    profiles: toml::Table,
+    release: toml::Table,
 }
 
 impl Options {
@@ -92,25 +92,27 @@ impl Options {
         let compiler = Toolchain::find()?.version().context("rustc prints no version")?;
         let text = repository::read(&root().join("ports/firmware/Cargo.toml"))?;
         let manifest: toml::Table = text.parse()?;
-        let profiles = manifest.get("profile").and_then(toml::Value::as_table);
-        let profiles = profiles.context("there are no profiles")?.clone();
-        Ok(Self { compiler, profiles })
+        let release = manifest.get("profile").and_then(|profiles| profiles.get("release"));
+        let release = release.and_then(toml::Value::as_table).context("there is no release")?;
+        Ok(Self { compiler, release: release.clone() })
     }
 
-    /// The compiler and the options of a profile in words. A profile has its own options, and the
-    /// others of `release`.
+    /// The compiler and the options in words: the given ones, and otherwise `release`'s.
     ///
     /// # Errors
-    /// Neither profile has an option.
-    fn words(&self, profile: &str) -> Result<String> {
+    /// An option is not among them.
+    fn words(&self, own: &[(&str, &str)]) -> Result<String> {
         let option = |name: &str| {
-            let find = |profile: &str| self.profiles.get(profile)?.get(name);
-            match find(profile).or_else(|| find("release")) {
-                Some(toml::Value::String(text)) => Ok(text.clone()),
-                Some(toml::Value::Boolean(false)) if name == "lto" => Ok("no".to_owned()),
-                Some(value) => Ok(value.to_string()),
-                None => bail!("the profile release has no {name}"),
-            }
+            let own = own.iter().find(|(key, _)| *key == name);
+            let value = own.map(|(_, value)| value.trim_matches('\'').to_owned());
+            let release = || match self.release.get(name)? {
+                toml::Value::String(text) => Some(text.clone()),
+                value => Some(value.to_string()),
+            };
+            let value = value.or_else(release);
+            let value = value.with_context(|| format!("the profile release has no {name}"))?;
+            let is_no = name == "lto" && value == "false";
+            anyhow::Ok(if is_no { "no".to_owned() } else { value })
         };
         let checks = [option("debug-assertions")?, option("overflow-checks")?];
         let checks =
@@ -145,11 +147,15 @@ fn list(plans: &[Plan]) {
 pub fn packages(triple: &str) -> Result<BTreeSet<(String, Features)>> {
     let plans = plans()?;
     let here = plans.into_iter().filter(|plan| plan.row.triple == triple && plan.only.is_none());
-    let packages = here.filter(|plan| plan.profile == "release").flat_map(|plan| {
-        let is_further = plan.row.path.starts_with(&plan.row.kernel);
-        let features = if is_further { plan.features } else { Features::default() };
-        [Some((plan.package, features)), plan.program.map(|program| (program, Features::default()))]
-    });
+    let packages =
+        here.filter(|plan| plan.options.is_empty() && !plan.is_variant()).flat_map(|plan| {
+            let is_further = plan.row.path.starts_with(&plan.row.kernel);
+            let features = if is_further { plan.features } else { Features::default() };
+            [
+                Some((plan.package, features)),
+                plan.program.map(|program| (program, Features::default())),
+            ]
+        });
     Ok(packages.flatten().collect())
 }
 
@@ -193,7 +199,10 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     }
     let cargo = |package: &str| -> Result<Command> {
         let mut cargo = firmware::cargo(&plan.row.triple, "build", &target.join(&plan.folder))?;
-        cargo.args(["--locked", "--profile", plan.profile, "--package", package]);
+        cargo.args(["--locked", "--release", "--package", package]);
+        for (key, value) in plan.options {
+            cargo.args(["--config", &format!("profile.release.{key}={value}")]);
+        }
         Ok(cargo)
     };
     let finish = |mut cargo: Command, package: &str| {
@@ -207,7 +216,7 @@ fn compile(plan: &Plan, target: &Path) -> Result<()> {
     image.args(plan.features.arguments());
     if let Some(program) = &plan.program {
         finish(cargo(program)?, program)?;
-        let folder = target.join("firmware").join(&plan.row.triple).join(plan.profile);
+        let folder = target.join("firmware").join(&plan.row.triple).join("release");
         image.env("PROGRAM", folder.join(program));
     }
     finish(image, &plan.package)

@@ -23,7 +23,8 @@ pub struct Plan {
     pub package: String,
     /// The program, if the package has several.
     pub only: Option<String>,
-    pub profile: &'static str,
+    /// The options that differ from the profile `release`, as keys of cargo's configuration.
+    pub options: &'static [(&'static str, &'static str)],
     pub features: Features,
     /// The package of a program that is built first, and whose file the image contains.
     pub program: Option<String>,
@@ -67,29 +68,43 @@ impl Plan {
     pub fn is_another_build(&self) -> bool {
         BUILDS.iter().any(|build| build.name == self.row.variant)
     }
+
+    /// Returns whether the plan is one of [`VARIANTS`].
+    pub fn is_variant(&self) -> bool {
+        has(&VARIANTS.map(str::to_owned), &self.row.variant)
+    }
 }
 
 /// A build of a port's plain image with other options than those that users compile with for speed.
 struct Build {
     /// The name as a variant of the image, and as a value of the lab's parameter `build`.
     name: &'static str,
-    profile: &'static str,
+    /// See [`Plan::options`].
+    options: &'static [(&'static str, &'static str)],
     /// The options of the C compiler, for a kernel in C.
     c_options: &'static str,
     /// The build differs for a kernel in C alone.
     is_of_c: bool,
 }
 
-/// The builds beside the plain one, which is -O3 with fat LTO in Rust and -O2 in C.
+/// Cargo's own defaults for a release. Weak references of a kernel in C hold for one object file.
+const DEFAULTS: &[(&str, &str)] =
+    &[("lto", "false"), ("codegen-units", "16"), ("package.chronoscope-c.codegen-units", "1")];
+
+/// The smallest code.
+const SMALL: &[(&str, &str)] = &[("opt-level", "'s'")];
+
+/// The builds beside the plain one, which is -O3 with fat LTO in Rust and -O2 in C. They are no cargo
+/// profiles: for each of those, cargo compiles all macros and build scripts anew.
 const BUILDS: [Build; 4] = [
-    Build { name: "cargo", profile: "defaults", c_options: "-O2", is_of_c: false },
-    Build { name: "size", profile: "small", c_options: "-Os", is_of_c: false },
-    Build { name: "c-o3", profile: "release", c_options: "-O3", is_of_c: true },
-    Build { name: "c-lto", profile: "release", c_options: "-O3 -flto", is_of_c: true },
+    Build { name: "cargo", options: DEFAULTS, c_options: "-O2", is_of_c: false },
+    Build { name: "size", options: SMALL, c_options: "-Os", is_of_c: false },
+    Build { name: "c-o3", options: &[], c_options: "-O3", is_of_c: true },
+    Build { name: "c-lto", options: &[], c_options: "-O3 -flto", is_of_c: true },
 ];
 
 /// Variants of a port's image that are built with a feature of the same name, if the port has it.
-/// The cargo profile keeps the files of one variant when another is built.
+/// Each has a build folder of its name, which keeps its file when another variant is built.
 const VARIANTS: [&str; 3] = ["traced", "pins", TASKSET];
 
 /// The variant with the experiment `taskset`, and the machine that it is for.
@@ -154,9 +169,8 @@ impl Place<'_> {
             let package = &self.port.package.name;
             let mut plan = self.plan(variant, package, package);
             let own = (variant != "plain").then(|| variant.to_owned());
-            plan.profile = if variant == "plain" { "release" } else { variant };
-            plan.row.path = format!("{}/{}/{package}", self.chip.triple, plan.profile);
             plan.row.remark = exception.remark.clone();
+            own.iter().for_each(|variant| plan.nest(variant));
             if !exception.features.is_empty() {
                 plan.nest(&exception.features.join("-"));
             }
@@ -170,11 +184,10 @@ impl Place<'_> {
         let Some(plain) = self.variants().next() else { return Vec::new() };
         let is_c = plain.language == Language::C;
         let builds = BUILDS.iter().filter(|build| is_c || !build.is_of_c).map(|build| {
-            let Build { name, profile, c_options, .. } = *build;
+            let Build { name, options, c_options, .. } = *build;
             let mut plan = plain.clone();
             plan.row.variant = name.to_owned();
-            plan.profile = profile;
-            plan.row.path = plain.row.path.replace("/release/", &format!("/{profile}/"));
+            plan.options = options;
             plan.nest(&format!("build-{name}"));
             plan.c_options = is_c.then_some(c_options);
             plan
@@ -260,7 +273,7 @@ impl Place<'_> {
             },
             package: package.to_owned(),
             only: None,
-            profile: "release",
+            options: &[],
             features: Features::default(),
             program: None,
             language: *language,
