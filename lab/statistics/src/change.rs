@@ -293,6 +293,37 @@ mod tests {
         assert!(found[0].before > 1_090.0 && found[0].after < 860.0, "{found:?}");
     }
 
+    /// By NumPy and SciPy, from the description of each step.
+    #[test]
+    fn the_scatter_is_as_computed_elsewhere() {
+        let near = |found: f64, expected: f64| {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+        };
+        let of = |years: &[f64], reach: f64| {
+            let level = median(years).unwrap();
+            let distances: Vec<f64> = years.iter().map(|flow| flow - level).collect();
+            Scatter::new(&distances, reach)
+        };
+        // Neighbours are alike.
+        let scatter = of(&NILE[..60], 0.0);
+        near(scatter.deviation, 237.216);
+        near(scatter.variance, 35934.40988700565);
+        assert_eq!(scatter.correlation.len(), 13);
+        near(scatter.correlation[0], 0.857308037555);
+        near(scatter.correlation[12], 0.37873709867);
+        near(scatter.of_mean(3), 31558.154563504322);
+        near(scatter.of_mean(14), 19727.641329174505);
+        near(scatter.bound(true), 55.34235154713313);
+        near(scatter.bound(false), 135.49053767232684);
+        // They are not: a week is supposed.
+        let scatter = of(&NILE[28..90], 40.0);
+        near(scatter.variance, 14261.478832458473);
+        assert_eq!(scatter.correlation.len(), 6);
+        near(scatter.correlation[5], 0.04190476190476);
+        near(scatter.of_mean(14), 2470.049327036685);
+        near(scatter.bound(true), 5.799061170087872);
+    }
+
     #[test]
     fn exact_figures_change_when_they_change() {
         let steps = |counts: &[(f64, usize)]| -> Vec<f64> {

@@ -77,6 +77,17 @@ fn each_lock_and_each_task_blocks_once() {
     assert_eq!(found[2], Some(20 + 7 + 9 + 5 + 5));
 }
 
+#[test]
+fn a_lock_that_no_less_urgent_task_takes_is_never_waited_for() {
+    let costs = Costs { switch: 5, lock: 2, ..FREE };
+    let found = within(&[locking(100, 10, 1, 3), task(200, 20)], &costs);
+    // A switch of the less urgent task; the work with the lock's taking and give.
+    assert_eq!(found[0], Some(5 + 10 + 2 + 5));
+    let found = within(&[locking(100, 10, 1, 3), locking(200, 20, 1, 4)], &costs);
+    // The same, 4 with the lock, and twice two switches with the lock's taking.
+    assert_eq!(found[0], Some(5 + 10 + 2 + 5 + 4 + 2 * 2 * (5 + 2)));
+}
+
 /// By hand: own wake and release, the switches of two jobs, three handlers, one tick.
 #[test]
 fn the_costs_of_the_kernel_are_in_it() {
@@ -112,6 +123,8 @@ fn too_much_work_has_no_bound_and_a_late_job_says_by_how_much() {
     assert_eq!(responses(&tasks, &FREE)[1], Response::Never);
     let tasks = [task(10, 5), Task { deadline: 12, ..task(20, 8) }];
     assert_eq!(responses(&tasks, &FREE)[1], Response::Misses(18));
+    let late = Task { deadline: 1, ..task(2000, 1500) };
+    assert_eq!(responses(&[late], &FREE), [Response::Misses(1500)]);
     assert_eq!(room(&tasks, &FREE, 0), None);
     let costs = Costs { wake: 20, ..FREE };
     assert_eq!((scale(&tasks, &costs), all_meet(&tasks, &costs)), (0, false));
