@@ -2,8 +2,8 @@
 //! to run as root, so that root starts it as the user `postgres` of Debian's package.
 
 use std::{
-    fs,
-    net::TcpListener,
+    fs, io,
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
@@ -350,6 +350,37 @@ fn labs_share_connections(server: &Server, labs: usize, connections: usize) {
     println!("{labs} labs on {connections} connections: {:.1} s", start.elapsed().as_secs_f64());
     let query = "SELECT count(DISTINCT machine) FROM chronoscope.runs WHERE machine LIKE 'lab-%'";
     assert_eq!(server.ask("lab", query), least.to_string());
+}
+
+/// A server to which many programs connect at once lets some wait until they time out. They try again.
+#[test]
+fn a_connection_that_times_out_is_tried_again() {
+    let server = Server::start("postgres-late");
+    Store::create(&server.place()).unwrap().add(&[&run_of("late", 0)]).unwrap();
+    // There is room for one connection that nobody has taken yet: the lab's has none.
+    let front = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&front, 0).unwrap();
+    let place = front.local_addr().unwrap();
+    let _first = TcpStream::connect(place).unwrap();
+    let url = server.url().replace(&format!(":{}/", server.port), &format!(":{}/", place.port()));
+    let start = Instant::now();
+    let mut lab = server.lab(&["history", "--store", &url]);
+    let lab = lab.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_secs(6));
+    let port = server.port;
+    thread::spawn(move || {
+        for client in front.incoming().flatten() {
+            let Ok(behind) = TcpStream::connect(("127.0.0.1", port)) else { continue };
+            let ways = [(client.try_clone(), behind.try_clone()), (Ok(behind), Ok(client))];
+            for (from, to) in ways {
+                let (mut from, mut to) = (from.unwrap(), to.unwrap());
+                thread::spawn(move || io::copy(&mut from, &mut to));
+            }
+        }
+    });
+    let answer = Answer::new(lab.wait_with_output().unwrap(), "history".to_owned());
+    assert!(start.elapsed() > Duration::from_secs(5), "the server was not late");
+    assert!(answer.exits(0).stderr.contains("has not answered for 5 s"), "{answer:#?}");
 }
 
 /// A lab has no connection while it measures, and waits for a free one.

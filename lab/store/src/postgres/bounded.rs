@@ -6,7 +6,9 @@
 //! and disturbs no measurement.
 //!
 //! A server has few connections, by default a hundred. One that rests has none, and connects at its next
-//! call; one that finds no free connection tries again, at times that differ between programs.
+//! call; one that finds no free connection tries again, at times that differ between programs. A server
+//! that many programs connect to at once lets a connection wait until it times out: where it has
+//! answered before, that is tried again as long.
 
 use std::{
     collections::hash_map::RandomState,
@@ -27,7 +29,7 @@ use super::{
         session::{Row, Session, StoreError, Value},
     },
     Postgres,
-    error::Full,
+    error::Busy,
     store_error,
 };
 use chronoscope_base::{console, signals};
@@ -43,6 +45,9 @@ const TOLD: Duration = Duration::from_secs(5);
 
 /// The longest time to try for a free connection.
 const FULL: Duration = Duration::from_secs(600);
+
+/// The longest time to try for a connection to a server that takes none in time and has never answered.
+const UNKNOWN: Duration = Duration::from_secs(60);
 
 /// The shortest and the longest wait before the next try for a free connection.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
@@ -76,13 +81,13 @@ impl Bounded {
     /// # Errors
     /// As there, and without an answer.
     pub fn open(server: &Server, name: &str, create: bool) -> Result<Self> {
-        let client = Client::Connected(connected(server, name, create)?);
+        let client = Client::Connected(connected(server, name, create, UNKNOWN)?);
         Ok(Self { server: server.clone(), name: name.to_owned(), client })
     }
 
     fn connect(&mut self) -> Result<(), StoreError> {
         self.client = Client::Lost;
-        let calls = connected(&self.server, &self.name, false);
+        let calls = connected(&self.server, &self.name, false, FULL);
         self.client = Client::Connected(calls.map_err(|error| store_error(&self.name, error))?);
         Ok(())
     }
@@ -101,7 +106,11 @@ impl Bounded {
             Client::Connected(calls) => calls.send(call).is_ok(),
             Client::Resting | Client::Lost => false,
         };
-        let result = if is_sent { waited(&answered, &self.name) } else { Err(silent(&self.name)) };
+        let result = if is_sent {
+            waited(&answered, &self.name, &mut false)
+        } else {
+            Err(silent(&self.name))
+        };
         if result.is_err() {
             self.client = Client::Lost;
         }
@@ -110,24 +119,29 @@ impl Bounded {
 }
 
 /// The calls of a thread with a client that has connected. Tries until the server has a free connection,
-/// for [`FULL`] at most and until a signal.
-fn connected(server: &Server, name: &str, create: bool) -> Result<Sender<Call>> {
+/// for [`FULL`] at most and until a signal; for `late` where it takes no connection in time.
+fn connected(server: &Server, name: &str, create: bool, late: Duration) -> Result<Sender<Call>> {
     let start = Instant::now();
     let mut longest = PAUSES[0];
     let mut is_told = false;
     loop {
-        match attempt(server, name, create)? {
-            Err(error) if error.is::<Full>() && start.elapsed() < FULL && !is_stopped() => {
-                if start.elapsed() >= TOLD && !std::mem::replace(&mut is_told, true) {
-                    console::remark(&format!("{error:#}: waiting; Ctrl-C ends the wait"));
-                }
-                // Programs that were refused together do not come again together.
-                pause(PAUSES[0] + longest.mul_f64(random()));
-                longest = (longest * 2).min(PAUSES[1]);
-            }
-            Err(error) if error.is::<Full>() => return Err(store_error(name, error).into()),
-            done => return done,
+        let error = match attempt(server, name, create, &mut is_told)? {
+            Ok(calls) => return Ok(calls),
+            Err(error) => error.downcast::<Busy>()?,
+        };
+        let (most, why) = match &error {
+            Busy::Full(error) => (FULL, format!("{error:#}: waiting; Ctrl-C ends the wait")),
+            Busy::Late(_) => (late, unanswered(name)),
+        };
+        if start.elapsed() >= most || is_stopped() {
+            return Err(error.into_inner().into());
         }
+        if start.elapsed() >= TOLD && !std::mem::replace(&mut is_told, true) {
+            console::remark(&why);
+        }
+        // Programs that were refused together do not come again together.
+        pause(PAUSES[0] + longest.mul_f64(random()));
+        longest = (longest * 2).min(PAUSES[1]);
     }
 }
 
@@ -149,7 +163,12 @@ fn is_stopped() -> bool {
 }
 
 /// Connects once. The outer error is of the wait.
-fn attempt(server: &Server, name: &str, create: bool) -> Result<Result<Sender<Call>>, StoreError> {
+fn attempt(
+    server: &Server,
+    name: &str,
+    create: bool,
+    is_told: &mut bool,
+) -> Result<Result<Sender<Call>>, StoreError> {
     let (opened, is_open) = channel();
     let (calls, asked) = channel::<Call>();
     let (server, place) = (server.clone(), name.to_owned());
@@ -167,13 +186,13 @@ fn attempt(server: &Server, name: &str, create: bool) -> Result<Result<Sender<Ca
         place: name.to_owned(),
         reason: format!("cannot be asked: no thread can be started: {error}"),
     })?;
-    Ok(waited(&is_open, name)?.map(|()| calls))
+    Ok(waited(&is_open, name, is_told)?.map(|()| calls))
 }
 
-/// Waits for an answer.
-fn waited<T>(answered: &Receiver<T>, name: &str) -> Result<T, StoreError> {
+/// Waits for an answer. Whether a line has told of the wait is kept in `is_told`.
+fn waited<T>(answered: &Receiver<T>, name: &str, is_told: &mut bool) -> Result<T, StoreError> {
     let start = Instant::now();
-    let (mut signalled, mut is_told) = (None, false);
+    let mut signalled = None;
     loop {
         match answered.recv_timeout(LOOK) {
             Ok(answer) => return Ok(answer),
@@ -188,12 +207,15 @@ fn waited<T>(answered: &Receiver<T>, name: &str) -> Result<T, StoreError> {
         {
             return Err(silent(name));
         }
-        if start.elapsed() >= TOLD && !std::mem::replace(&mut is_told, true) {
-            console::remark(&format!(
-                "the store {name} has not answered for 5 s: Ctrl-C ends the wait"
-            ));
+        if start.elapsed() >= TOLD && !std::mem::replace(is_told, true) {
+            console::remark(&unanswered(name));
         }
     }
+}
+
+/// The line that tells of a wait.
+fn unanswered(name: &str) -> String {
+    format!("the store {name} has not answered for 5 s: Ctrl-C ends the wait")
 }
 
 fn silent(name: &str) -> StoreError {

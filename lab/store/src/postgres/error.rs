@@ -7,19 +7,44 @@ use postgres::error::SqlState;
 use super::{super::session::StoreError, cause, stream::Refused};
 use chronoscope_units::printable;
 
-/// The error of a server that has no free connection now, or that starts: to be tried again.
+/// The error of a server that may take a connection later: to be tried again.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct Full(pub StoreError);
+pub enum Busy {
+    /// It has no free connection now, or it starts.
+    #[error(transparent)]
+    Full(StoreError),
+    /// It has not taken the connection in time, or has dropped it: many programs connect to it, or it is
+    /// not there.
+    #[error(transparent)]
+    Late(StoreError),
+}
 
-/// Returns the error of a connection that was not made: [`Full`] where it may be tried again.
+impl Busy {
+    /// The error itself.
+    pub fn into_inner(self) -> StoreError {
+        let (Self::Full(error) | Self::Late(error)) = self;
+        error
+    }
+}
+
+/// Returns the error of a connection that was not made: [`Busy`] where it may be tried again.
 pub fn unconnected(name: &str, error: &postgres::Error) -> anyhow::Error {
+    let io = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    // A server that refuses a connection may end it before its word has been read.
+    let is_late = io.is_some_and(|io| {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut};
+        matches!(io.kind(), TimedOut | ConnectionReset | BrokenPipe)
+    });
     let is_full = matches!(
         error.code(),
         Some(&(SqlState::TOO_MANY_CONNECTIONS | SqlState::CANNOT_CONNECT_NOW))
     );
     let error = explain(name, error);
-    if is_full { Full(error).into() } else { error.into() }
+    match (is_full, is_late) {
+        (true, _) => Busy::Full(error).into(),
+        (_, true) => Busy::Late(error).into(),
+        _ => error.into(),
+    }
 }
 
 /// Returns the server's or the client's error with the store's place and the remedy.

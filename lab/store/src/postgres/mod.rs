@@ -247,10 +247,6 @@ fn connect(config: &Config, tls: &tls::Make, name: &str) -> Result<Client> {
 
 /// The error of a store, whatever the kind of `error` is.
 fn store_error(name: &str, error: anyhow::Error) -> StoreError {
-    let error = match error.downcast::<error::Full>() {
-        Ok(full) => return full.0,
-        Err(error) => error,
-    };
     let unknown = |error: anyhow::Error| StoreError {
         place: name.to_owned(),
         reason: format!("cannot be opened: {error:#}"),
