@@ -628,9 +628,23 @@ macro_rules! mask_after_poll {
 macro_rules! mask_after_poll {
     () => {
         concat!(
-            "mrs r0, basepri\ncbz r0, 9f\nldr r0, [r5, #{bit}]\ncbnz r0, 7f // {refuse_masked}\n9:\n",
+            refuse_primask!(),
+            "mrs r0, basepri\ncbz r0, 9f\nldr r0, [r5, #{bit}]\ncbnz r0, 7f\n9:\n",
             mask!("r0")
         )
+    };
+}
+/// A kernel that masks by BASEPRI leaves PRIMASK alone: who has set it is another.
+#[cfg(all(basepri, debug_assertions))]
+macro_rules! refuse_primask {
+    () => {
+        "mrs r0, primask\ncbz r0, 9f\nbl {refuse_masked}\n9:\n"
+    };
+}
+#[cfg(all(basepri, not(debug_assertions)))]
+macro_rules! refuse_primask {
+    () => {
+        "// {refuse_masked}\n"
     };
 }
 
