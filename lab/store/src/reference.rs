@@ -59,13 +59,9 @@ pub enum Reference {
 
 /// Returns whether a word of the command line refers to a run, and not to a target.
 pub fn is_run(word: &OsStr) -> bool {
-    // A path may be any bytes, a target may not.
+    // A path may be any bytes, a target may not. A number, `last` and a UUID have no `@`.
     let Some(text) = word.to_str() else { return true };
-    number(text).is_some()
-        || last(text).is_some()
-        || is_uuid(text)
-        || !text.contains('@')
-        || Path::new(text).exists()
+    !text.contains('@') || Path::new(text).exists()
 }
 
 fn number(text: &str) -> Option<i64> {

@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    ffi::OsStr,
     path::{Path, PathBuf},
     process,
 };
@@ -11,7 +12,8 @@ use serde_json::json;
 
 use super::{
     Place, RunFilter, Store,
-    insert::insert,
+    insert::{insert, unnamed},
+    reference::{Reference, is_run, load_file},
     schema,
     sqlite::{Sqlite, number},
 };
@@ -60,6 +62,54 @@ fn a_store_held_by_another_is_waited_for() {
     other.connection.execute_batch("ROLLBACK").unwrap();
     assert_eq!(store.add(&[&run()]).unwrap(), [1]);
     drop((store, other));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn words_name_runs_or_targets() {
+    const UUID: &str = "0190a2b4-7c1d-7e3f-8a55-0123456789ab";
+    let is_run = |word: &str| is_run(OsStr::new(word));
+    assert!(["7", "last", "last-3", UUID, "run.json"].iter().all(|word| is_run(word)));
+    assert!(["linux@host", "7@host", "last@host"].iter().all(|word| !is_run(word)));
+    let path = std::env::temp_dir().join(format!("chronoscope-a@b-{}", process::id()));
+    let file = path.to_str().unwrap();
+    std::fs::write(file, "").unwrap();
+    assert!(is_run(file));
+    let named = |word: &str| word.parse::<Reference>().map(|run| (run.word(), run.is_in_store()));
+    for word in ["7", "last", "last-3", UUID] {
+        assert_eq!(named(word).unwrap(), (word.to_owned(), true));
+    }
+    assert_eq!(named(file).unwrap(), (file.to_owned(), false));
+    let none = |word: &str| named(word).unwrap_err().to_string().contains("no such file");
+    for word in ["0", "-1", "last-", "last3", &UUID.to_uppercase(), &UUID.replace('f', "g")] {
+        assert!(none(word), "{word}");
+    }
+    assert!(none(&UUID[1..]) && none(&UUID[..35]) && none(&UUID.replacen('-', "a", 1)));
+    assert!(load_file(&path).unwrap_err().to_string().contains("is empty, or larger"));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_place_is_a_server_or_a_file() {
+    let is_server = |word: &str| matches!(Place::read(Path::new(word)).unwrap(), Place::Server(_));
+    assert!(is_server("postgres://ann@host/lab"));
+    assert!(!is_server("runs.sqlite") && !is_server("of postgres://"));
+    let refused = |path: &Path| Sqlite::open(path, true).map(drop).unwrap_err().to_string();
+    assert!(refused(Path::new("/dev/null")).contains("is no plain file"));
+    assert!(!refused(&std::env::temp_dir()).contains("is no plain file"));
+}
+
+/// A run of an older program has no UUID: its date and its results tell it.
+#[test]
+fn an_unnamed_run_is_found_by_its_results() {
+    let (path, mut session) = file("unnamed");
+    assert_eq!(unnamed(&mut session, &run()).unwrap(), None);
+    insert(&mut session, &run(), &serde_json::to_string(&run()).unwrap()).unwrap();
+    assert_eq!(unnamed(&mut session, &run()).unwrap(), Some(1));
+    let mut other = run();
+    other.title = "other".into();
+    assert_eq!(unnamed(&mut session, &other).unwrap(), None);
+    drop(session);
     std::fs::remove_file(path).unwrap();
 }
 
