@@ -4,7 +4,8 @@
 use serde_json::{Value, from_value, json};
 
 use crate::{
-    CaseResult, FigureResult, Limit, Published, Quantity, SeriesResult, Status, sample, statistics,
+    CaseResult, FigureResult, Limit, Published, Quantity, Run, SCHEMA, SeriesResult, Statistic,
+    Status, Unit, answer::Condition, history::CaseRow, sample, statistics,
 };
 
 fn limit(statistic: &str, most: Option<f64>, least: Option<f64>) -> Limit {
@@ -216,4 +217,108 @@ fn a_run_is_as_good_as_its_worst_case_or_peer() {
     }
     (run.cases, run.peers) = (Vec::new(), Vec::new());
     assert_eq!(run.status(), Status::Pass);
+}
+
+#[test]
+fn a_case_is_proven_by_evidence_that_all_holds() {
+    let mut case = case(vec![sample::series("a", 100.0)]);
+    assert!(!case.evidence.is_empty() && case.is_proven());
+    case.evidence.push(sample::evidence("rounds", 1.0, 2.0, None));
+    assert!(!case.is_proven());
+    case.evidence.clear();
+    assert!(!case.is_proven());
+    case.limits.clear();
+    case.verdict.status = Status::Pass;
+    assert_eq!(case.outcome(), "measured");
+    case.limits.push(limit("p99", Some(1.0), None));
+    assert_eq!(case.outcome(), "pass");
+}
+
+#[test]
+fn a_target_without_a_clock_is_not_deterministic() {
+    let mut case = case(Vec::new());
+    case.clock = None;
+    case.target = "tandem@cortex-m4".into();
+    assert!(!case.is_deterministic());
+}
+
+/// An older run has no intervals; a run of this version keeps its own.
+#[test]
+fn an_older_run_gets_its_intervals() {
+    let mut run = sample::run();
+    let of = |run: &Run| run.cases[0].series[0].p50_interval;
+    let known = of(&run);
+    assert!(known.is_some());
+    run.upgrade();
+    assert_eq!(of(&run), known);
+    run.cases[0].series[0].p50_interval = None;
+    run.upgrade();
+    assert_eq!(of(&run), None);
+    run.schema = 1;
+    run.upgrade();
+    assert_eq!(run.schema, SCHEMA);
+    assert!(of(&run).is_some());
+}
+
+#[test]
+fn a_median_of_one_of_several_values_is_told() {
+    let mut series = sample::series("a", 100.0);
+    series.unit = Unit::Cycles;
+    series.by_repetition.iter_mut().for_each(|one| one.p50 = 100.0);
+    assert!(!series.is_many_valued());
+    series.by_repetition[1].p50 = 101.0;
+    assert!(series.is_many_valued());
+    series.by_repetition[1].p50 = 100.0;
+    series.histogram = vec![(100.0, 3000), (104.0, 2000)];
+    assert!(series.is_many_valued());
+    series.unit = Unit::Nanoseconds;
+    assert!(!series.is_many_valued());
+}
+
+#[test]
+fn short_lists_have_a_few_statistics() {
+    let names: Vec<&str> = Statistic::headlines().map(|statistic| statistic.name).collect();
+    assert_eq!(names, ["p50", "p99", "max"]);
+}
+
+#[test]
+fn a_row_of_a_case_that_says_nothing_has_no_figure() {
+    let row = |status: Status| CaseRow {
+        run: 1,
+        started: "".into(),
+        host: "".into(),
+        key: "".into(),
+        label: sample::case("period", "").label,
+        series: "task 1".into(),
+        unit: "ns".into(),
+        nominal: 0.0,
+        p50: Some(7.0),
+        status: status.words().into(),
+        machine: "".into(),
+        experiment: "period".into(),
+    };
+    assert_eq!(row(Status::Pass).figure(), Some(7.0));
+    assert_eq!(row(Status::LimitMissed).figure(), Some(7.0));
+    assert_eq!(row(Status::Inconclusive).figure(), None);
+    assert_eq!(row(Status::Error).figure(), None);
+}
+
+/// Bounds count as they are written: values on them are on neither side.
+#[test]
+fn conditions_hold_for_all_values_between() {
+    let holds = |text: &str, values: (f64, f64), bounds: (f64, f64)| {
+        Condition::parse(text).unwrap().holds(values, bounds)
+    };
+    assert!(holds("a > b", (6.0, 9.0), (1.0, 5.0)));
+    assert!(!holds("a > b", (5.0, 9.0), (1.0, 5.0)));
+    assert!(holds("a < b", (1.0, 4.0), (5.0, 6.0)));
+    assert!(!holds("a < b", (1.0, 5.0), (5.0, 6.0)));
+    let equal = "a = b within 25 %";
+    assert!(holds(equal, (8.0, 10.0), (9.0, 9.0)));
+    assert!(!holds(equal, (8.0, 10.1), (9.0, 9.0)));
+    assert!(holds(equal, (9.0, 9.0), (8.0, 10.0)));
+    assert!(!holds(equal, (8.0, 8.0), (9.0, 10.1)));
+    assert!(!holds(equal, (9.0, 10.1), (8.0, 8.0)));
+    assert!(holds("a = b", (100.0, 100.0), (109.0, 109.0)));
+    assert!(!holds("a = b", (100.0, 100.0), (112.0, 112.0)));
 }

@@ -130,6 +130,8 @@ fn rules() -> Vec<Rule> {
             (vec![("/limits/0", limit("p99", "at-most", 4350.0)), ("/figures", json!([stolen(0.0, 0.0, 20.0)]))], vec![]),
             (vec![("/evidence/1", evidence(12.0, 12.0, Some(12.0)))], vec![]),
             (vec![("/series/0/p50", json!(10.6))], vec![]),
+            // A series of few samples has no median.
+            (vec![("/series/0/p50", json!(null))], vec![]),
             // Another series has samples.
             (vec![("/series/0/count", json!(0)), ("/series/2", series("late", "measured", 3e3))], vec![]),
             // A control in another unit is another instrument, and an auxiliary series has none.
