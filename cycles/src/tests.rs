@@ -5,7 +5,8 @@ extern crate std;
 use std::vec::Vec;
 
 use crate::{
-    Access, Cause, Class, Core, Flash, Instruction, M0, M0_PLUS, M3, M4, Model, Next, Step, Sum,
+    Access, Cause, Class, Core, Cost, Flash, Instruction, M0, M0_PLUS, M3, M4, Model, Next, Step,
+    Sum,
 };
 
 /// The least, estimated and greatest cycles.
@@ -291,19 +292,42 @@ fn without_a_cache_each_branch_may_wait() {
     }
 }
 
+/// With a cache, a read before the last one is there as long as its line is.
+#[test]
+fn a_cache_of_one_line_holds_one() {
+    let flash = Flash { wait_states: 2, read: 3, line: 3, instruction_lines: 1, ..FLASH };
+    let mut model = Model::new(&M4, flash);
+    for at in [0x0800_0100, 0x0800_0200, 0x0800_0100] {
+        assert_eq!(stall(&mut model, at), [2, 2]);
+    }
+}
+
+#[test]
+fn a_later_sum_is_less_in_no_width() {
+    let sum = |cause: Cause| {
+        let mut sum = Sum::default();
+        sum.add(Cost::between(0, 1, 2), cause);
+        sum
+    };
+    let (flash, branch) = (sum(Cause::Flash), sum(Cause::Branch));
+    assert!(flash.is_before(&flash) && Sum::default().is_before(&flash));
+    assert!(!flash.is_before(&branch) && !flash.is_before(&Sum::default()));
+}
+
 #[test]
 fn constants_in_flash_have_a_cache_of_their_own() {
-    let flash = Flash { wait_states: 5, ..FLASH };
+    let flash = Flash { wait_states: 5, line: 4, read: 3, ..FLASH };
     let mut model = Model::new(&M4, flash);
-    let mut load = |at: u32| {
+    let mut load = |at: u32, constant: u32| {
         let before = *model.sum();
-        let (instruction, access) = (decode(code::LDR_LITERAL), Access::To(0x0800_4000));
+        let (instruction, access) = (decode(code::LDR_LITERAL), Access::To(constant));
         let next = Next::At(at + 2);
         model.step(&Step { at, instruction, access, next, straddles: false });
         (*model.sum() - before).width[Cause::Flash as usize]
     };
-    load(0x0800_0100);
-    assert_eq!(load(0x0800_0102), 1, "its line is held");
+    load(0x0800_0100, 0x0800_4000);
+    assert_eq!(load(0x0800_0102, 0x0800_4000), 1, "it is held");
+    assert_eq!(load(0x0800_0104, 0x0800_4008), 6, "its line is held");
 }
 
 /// Code in memory without wait states has no stalls.

@@ -164,6 +164,21 @@ fn instructions_take_the_cycles_of_their_manuals() {
     }
 }
 
+/// CV32E40P: User Manual, Pipeline Details, hazards: one that needs the load's register, or writes it.
+#[test]
+fn what_a_load_gives_is_waited_for() {
+    let pair = |second| exactly(&CV32E40P, &[code::LW_A0_A1, second], None);
+    assert_eq!([code::C_SW_A0_A1, code::LUI_A0, code::C_NOP].map(pair), [3, 3, 2]);
+}
+
+#[test]
+fn cores_are_found_by_name() {
+    for core in CORES {
+        assert_eq!(Core::find(core.name).unwrap().name, core.name);
+    }
+    assert!(Core::find("ibex2").is_none());
+}
+
 #[test]
 fn unknown_operands_make_bounds() {
     assert_eq!(cycles(&IBEX, &[code::DIVU], None), (2, 37.0, 38));

@@ -24,6 +24,7 @@ use crate::{
     board::Board,
     common::{Answer, Folder, median, program, run},
     serial::{hello, whole},
+    victim::{Random, rounds},
 };
 
 /// labgrid's programs, which `./chronoscope test` installs.
@@ -286,6 +287,29 @@ fn a_place_is_given_back_on_every_exit() {
     assert!(told.contains(kept), "{told}");
     assert!([Some(1), Some(4)].contains(&answer.status.code()), "{answer:?}");
     lab.all_given_back();
+}
+
+/// Wherever a run is killed, the next command gives back what it held.
+#[test]
+#[ignore = "kills many runs: ./chronoscope test long"]
+fn killed_runs_leave_no_place_held() {
+    let (board, _asked) = stuck_board();
+    let lab = Lab::new("kills", &board.device);
+    let mut random = Random(9);
+    let mut held = 0;
+    for _ in 0..rounds() {
+        let mut killed = lab.lab("ann", &[&RUN[..], &["3"]].concat());
+        killed.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+        let mut killed = killed.spawn().unwrap();
+        thread::sleep(random.below(Duration::from_secs(3)));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let answer = run(&mut lab.lab("ann", &["place", "--release"]));
+        held += u32::from(answer.exits(0).stderr.contains("1 place was given back"));
+        lab.all_given_back();
+    }
+    println!("{} kills of a run on labgrid: {held} held a place, all given back", rounds());
+    assert!(held > 0, "no run held a place");
 }
 
 /// Three boards share six cases. The third one answers its health case, and then hangs: it is set aside,

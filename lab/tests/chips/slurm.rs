@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::{
     common::{Folder, chronoscope, copy_program, program, run},
     shards::results,
-    victim::until,
+    victim::{Random, rounds, until},
 };
 
 /// The environment variable that marks the daemons of a node.
@@ -256,6 +256,56 @@ fn a_killed_lab_is_resumed_and_slurm_gives_its_reasons() {
     assert!(told.contains("ended 3 times without its part: Slurm says "), "{told}");
     assert!(told.contains("FAILED, ") || told.contains("CANCELLED"), "{told}");
     assert!(told.contains(", on n"), "{told}");
+}
+
+/// Whenever a lab is killed, the same command with `--resume` goes on, and gives the results of one lab.
+#[test]
+#[ignore = "kills many labs: ./chronoscope test long"]
+fn killed_labs_are_resumed_with_all_their_parts() {
+    const SHORT: [&str; 8] = [
+        "run",
+        "switch",
+        "delay",
+        "--target",
+        "bare@cortex-m4,lilos@cortex-m4",
+        "--repeat",
+        "2",
+        "-q",
+    ];
+    let slurm = Slurm::start("slurm-kills");
+    let whole = slurm.folder.path("whole.json");
+    let to = |file: &str| ["--no-store", "--format=json", "-o", file].map(str::to_owned);
+    let words = SHORT.map(str::to_owned);
+    let mut alone = program();
+    assert!(run(alone.args(&words).args(to(&whole))).status.is_some_and(|status| status != 1));
+    let mut random = Random(8);
+    let mut kept = 0;
+    for round in 0..rounds() {
+        let folder = slurm.folder.path(&format!("round-{round}"));
+        fs::create_dir(&folder).unwrap();
+        let merged = slurm.folder.path("merged.json");
+        let lab = |more: &[&str]| {
+            let mut lab =
+                slurm.lab(&[&SHORT[..], &["--on", "slurm", "--shards", "2"], more].concat());
+            lab.args(to(&merged)).current_dir(&folder).stdin(Stdio::null());
+            lab
+        };
+        let mut killed = lab(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(random.below(Duration::from_secs(6)));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let has_begun = fs::read_dir(&folder).unwrap().next().is_some();
+        kept += u32::from(has_begun);
+        let answer = run(&mut lab(if has_begun { &["--resume"] } else { &[] }));
+        assert!(matches!(answer.status, Some(0 | 4)), "{answer:#?}");
+        assert_eq!(results(&merged), results(&whole));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "the folder of the parts is removed");
+    }
+    println!(
+        "{} kills of a lab on Slurm, {kept} of them resumed: the results of one lab",
+        rounds()
+    );
+    assert!(kept > 0, "no run had begun");
 }
 
 /// The README's run on a cluster gives the bytes of the run on one machine.

@@ -276,6 +276,18 @@ impl Victim<'_> {
         fs::read_to_string(&self.errors).unwrap()
     }
 
+    /// Waits so long for the end; returns whether it has come.
+    pub fn ends_within(&mut self, time: Duration) -> bool {
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            if start.elapsed() > time {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
     /// Waits for the end; returns the exit status, or minus the signal that ended the lab.
     #[track_caller]
     pub fn ended(&mut self) -> i32 {

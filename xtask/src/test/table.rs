@@ -572,7 +572,10 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-const TESTS: [Test; 29] = [
+/// Where a kill takes seconds.
+const FEWER: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "30"));
+
+const TESTS: [Test; 30] = [
     Test { seconds: 15, ..test("tests: examples in comments", "--doc", &[]) },
     Test { seconds: 60, ..test("tests: long ones of libraries", "--lib -- --ignored", &[]) },
     test("tests: statistics", "--test scipy --test properties -- --include-ignored", &["SciPy"]),
@@ -670,7 +673,17 @@ const TESTS: [Test; 29] = [
     },
     Test {
         stage: Long,
-        ..test("tests: a study on Slurm", "--test chips slurm -- --ignored", TARGETS)
+        variable: FEWER,
+        ..test("tests: Slurm, 30 kills", "--test chips slurm -- --ignored --nocapture", TARGETS)
+    },
+    Test {
+        stage: Long,
+        variable: FEWER,
+        ..test(
+            "tests: labgrid, 30 kills",
+            "--test chips killed_runs_leave -- --ignored --nocapture",
+            TARGETS,
+        )
     },
     Test {
         stage: Long,
