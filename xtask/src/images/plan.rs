@@ -71,7 +71,7 @@ impl Plan {
 
     /// Returns whether the plan is one of [`VARIANTS`].
     pub fn is_variant(&self) -> bool {
-        has(&VARIANTS.map(str::to_owned), &self.row.variant)
+        VARIANTS.contains(&self.row.variant.as_str())
     }
 }
 
