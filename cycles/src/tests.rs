@@ -303,6 +303,14 @@ fn a_cache_of_one_line_holds_one() {
 }
 
 #[test]
+fn cores_are_found_by_name() {
+    for core in [&M0, &M0_PLUS, &M3, &M4] {
+        assert_eq!(Core::find(core.name).unwrap().name, core.name);
+    }
+    assert!(Core::find("cortex-m5").is_none());
+}
+
+#[test]
 fn a_later_sum_is_less_in_no_width() {
     let sum = |cause: Cause| {
         let mut sum = Sum::default();
