@@ -572,7 +572,7 @@ const EFFORT: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_EFFORT", "50"));
 
 const ROUNDS: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "200"));
 
-/// Where a kill takes seconds.
+/// Kills that take seconds each.
 const FEWER: Option<(&str, &str)> = Some(("CHRONOSCOPE_TEST_ROUNDS", "30"));
 
 const TESTS: [Test; 30] = [

@@ -10,11 +10,11 @@ use chronoscope_units::printable;
 /// The error of a server that may take a connection later: to be tried again.
 #[derive(Debug, thiserror::Error)]
 pub enum Busy {
-    /// It has no free connection now, or it starts.
+    /// Without a free connection now, or about to start.
     #[error(transparent)]
     Full(StoreError),
-    /// It has not taken the connection in time, or has dropped it: many programs connect to it, or it is
-    /// not there.
+    /// The connection was not taken in time, or was dropped: many programs connect, or no server is
+    /// there.
     #[error(transparent)]
     Late(StoreError),
 }
