@@ -289,7 +289,7 @@ fn a_place_is_given_back_on_every_exit() {
     lab.all_given_back();
 }
 
-/// Wherever a run is killed, the next command gives back what it held.
+/// The next command gives back the place of a run that was killed, at any moment.
 #[test]
 #[ignore = "kills many runs: ./chronoscope test long"]
 fn killed_runs_leave_no_place_held() {

@@ -1,6 +1,6 @@
 //! The records of processes and of the objects that handles name, and the frame by which the
-//! assembly finds both. They refer to each other, so they stand in one place; what is done with them is
-//! above, in `object`, `coroutines`, `life` and `call`.
+//! assembly finds both. They refer to each other, so they stand in one place; the operations are above,
+//! in `object`, `coroutines`, `life` and `call`.
 //!
 //! # Soundness
 //! Records are static; fields are cells that are accessed with interrupts masked. The frame is at
