@@ -228,12 +228,20 @@ fn copy(from: &Path, to: &str) {
 
 /// Waits for a condition.
 #[track_caller]
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, holds: impl FnMut() -> bool) {
+    assert!(within(PATIENCE, holds), "waited too long: {what}");
+}
+
+/// Waits so long for a condition; returns whether it has come.
+fn within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "waited too long: {what}");
+        if start.elapsed() >= time {
+            return false;
+        }
         thread::sleep(Duration::from_millis(5));
     }
+    true
 }
 
 /// A lab under way; killed on drop.
@@ -278,14 +286,7 @@ impl Victim<'_> {
 
     /// Waits so long for the end; returns whether it has come.
     pub fn ends_within(&mut self, time: Duration) -> bool {
-        let start = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
-            if start.elapsed() > time {
-                return false;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        true
+        within(time, || self.child.try_wait().unwrap().is_some())
     }
 
     /// Waits for the end; returns the exit status, or minus the signal that ended the lab.

@@ -129,16 +129,14 @@ fn connected(server: &Server, name: &str, create: bool, late: Duration) -> Resul
             Ok(calls) => return Ok(calls),
             Err(error) => error.downcast::<Busy>()?,
         };
-        let (most, why) = match &error {
-            Busy::Full(error) => (FULL, format!("{error:#}: waiting; Ctrl-C ends the wait")),
-            Busy::Late(_) => (late, unanswered(name)),
-        };
+        let most = if matches!(error, Busy::Full(_)) { FULL } else { late };
         if start.elapsed() >= most || is_stopped() {
             return Err(error.into_inner().into());
         }
-        if start.elapsed() >= TOLD && !std::mem::replace(&mut is_told, true) {
-            console::remark(&why);
-        }
+        tell_once(&mut is_told, start, || match &error {
+            Busy::Full(error) => format!("{error:#}: waiting; Ctrl-C ends the wait"),
+            Busy::Late(_) => unanswered(name),
+        });
         // Programs that were refused together do not come again together.
         pause(PAUSES[0] + longest.mul_f64(random()));
         longest = (longest * 2).min(PAUSES[1]);
@@ -207,9 +205,14 @@ fn waited<T>(answered: &Receiver<T>, name: &str, is_told: &mut bool) -> Result<T
         {
             return Err(silent(name));
         }
-        if start.elapsed() >= TOLD && !std::mem::replace(is_told, true) {
-            console::remark(&unanswered(name));
-        }
+        tell_once(is_told, start, || unanswered(name));
+    }
+}
+
+/// Prints the line of a wait that has taken [`TOLD`], once.
+fn tell_once(is_told: &mut bool, start: Instant, line: impl FnOnce() -> String) {
+    if start.elapsed() >= TOLD && !std::mem::replace(is_told, true) {
+        console::remark(&line());
     }
 }
 

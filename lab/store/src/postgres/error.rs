@@ -29,11 +29,10 @@ impl Busy {
 
 /// Returns the error of a connection that was not made: [`Busy`] where it may be tried again.
 pub fn unconnected(name: &str, error: &postgres::Error) -> anyhow::Error {
-    let io = error.source().and_then(|source| source.downcast_ref::<io::Error>());
     // A server that refuses a connection may end it before its word has been read.
-    let is_late = io.is_some_and(|io| {
+    let is_late = socket_error(error).is_some_and(|error| {
         use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut};
-        matches!(io.kind(), TimedOut | ConnectionReset | BrokenPipe)
+        matches!(error.kind(), TimedOut | ConnectionReset | BrokenPipe)
     });
     let is_full = matches!(
         error.code(),
@@ -94,6 +93,10 @@ pub fn explain(name: &str, error: &postgres::Error) -> StoreError {
 
 /// Returns the bound that a server has broken.
 fn refused(error: &postgres::Error) -> Option<Refused> {
-    let error = error.source()?.downcast_ref::<io::Error>()?;
-    error.get_ref()?.downcast_ref().copied()
+    socket_error(error)?.get_ref()?.downcast_ref().copied()
+}
+
+/// The error of the socket behind a client's error.
+fn socket_error(error: &postgres::Error) -> Option<&io::Error> {
+    error.source()?.downcast_ref()
 }
