@@ -26,7 +26,7 @@ impl Repository {
         let target = program_folder();
         let images = [
             "thumbv7em-none-eabihf/release/chronoscope-embassy",
-            "build-size/firmware/thumbv7em-none-eabihf/small/chronoscope-embassy",
+            "build-size/firmware/thumbv7em-none-eabihf/release/chronoscope-embassy",
         ];
         for (index, image) in images.iter().enumerate() {
             fs::copy(target.join(image), folder.path(&format!("image-{index}"))).unwrap();
