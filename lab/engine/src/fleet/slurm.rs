@@ -9,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::AtomicBool,
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -36,6 +38,9 @@ const UUID: &str = "# run ";
 
 /// The variable with a job's place in its array, which is the number of the shard.
 const PLACE: &str = "$SLURM_ARRAY_TASK_ID";
+
+/// The longest time for which a job that completes is asked for its end.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The parts of a shard's command that all shards share: the program, and the words after the
 /// shard's own.
@@ -77,10 +82,24 @@ impl Slurm {
         self.folder.join(format!("log-{shard}.txt"))
     }
 
-    /// Slurm's own reason for the end of a shard: from the accounting, or from the controller, which
-    /// remembers a job for some minutes.
+    /// Slurm's own reason for the end of a shard. A job that still completes has none yet: it is asked for
+    /// again, up to [`PATIENCE`].
     fn reason(&self, shard: usize) -> Option<String> {
         let job = self.jobs.get(&shard)?;
+        let start = Instant::now();
+        loop {
+            let reason = Self::reason_now(job);
+            let is_final = reason.as_ref().is_none_or(|reason| !is_passing(reason));
+            if is_final || start.elapsed() > PATIENCE {
+                return reason;
+            }
+            thread::sleep(Duration::from_millis(500));
+        }
+    }
+
+    /// Slurm's reason as it is now: from the accounting, or from the controller, which remembers a job for
+    /// some minutes.
+    fn reason_now(job: &str) -> Option<String> {
         let fields = "--format=State,ExitCode,Reason,NodeList";
         let words = ["--noheader", "--parsable2", "--allocations", fields, "--jobs", job];
         let counted = ask(Command::new("sacct").args(words)).ok();
@@ -136,6 +155,12 @@ fn controlled(text: &str) -> Option<String> {
         words.into_iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     };
     sentence(field("JobState"), field("Reason"), field("ExitCode"), field("NodeList"))
+}
+
+/// Returns whether Slurm's sentence has a state that another follows.
+fn is_passing(sentence: &str) -> bool {
+    const PASSING: [&str; 3] = ["COMPLETING", "RUNNING", "SIGNALING"];
+    PASSING.iter().any(|state| sentence.starts_with(state))
 }
 
 fn sentence(state: &str, reason: &str, exit: &str, nodes: &str) -> Option<String> {
@@ -280,5 +305,9 @@ mod tests {
         let told = "FAILED, reason NonZeroExitCode, exit 2:0, on n2";
         assert_eq!(controlled(line).as_deref(), Some(told));
         assert_eq!(controlled("slurm_load_jobs error"), None);
+        let completes = accounted("COMPLETING|0:15|None|n1").unwrap();
+        assert!(
+            is_passing(&completes) && !is_passing("CANCELLED by 0") && !is_passing("COMPLETED")
+        );
     }
 }
