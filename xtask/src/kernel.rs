@@ -114,10 +114,25 @@ fn zephyr(tree: &Path) -> Result<PathBuf> {
     cmake.env("ZEPHYR_BASE", tree).arg("--fresh");
     cmake.arg("-S").arg(kit.join("zephyr/app")).arg("-B").arg(&build);
     cmake.args(["-DBOARD=qemu_riscv32", "-DZEPHYR_TOOLCHAIN_VARIANT=cross-compile"]);
-    cmake.arg("-DCROSS_COMPILE=riscv64-unknown-elf-");
+    cmake.arg(format!("-DCROSS_COMPILE={}", prefix(compiler)?));
     command::run(cmake.arg(format!("-DZEPHYR_EXTRA_MODULES={}", kit.display())))?;
     command::run(Command::new("cmake").env("ZEPHYR_BASE", tree).arg("--build").arg(&build))?;
     Ok(build.join("zephyr/zephyr.elf"))
+}
+
+/// The path of the compiler without its last word, as `/usr/bin/riscv64-unknown-elf-`. Zephyr takes a
+/// prefix without a folder for one in its own tree.
+///
+/// # Errors
+/// No folder of PATH has the compiler.
+fn prefix(compiler: &str) -> Result<String> {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&folders).map(|folder| folder.join(compiler));
+    let found = found.filter(|path| path.is_file() && path.is_absolute()).find_map(|path| {
+        let (prefix, _) = path.to_str()?.rsplit_once('-')?;
+        Some(format!("{prefix}-"))
+    });
+    found.with_context(|| format!("no folder of PATH has {compiler}"))
 }
 
 fn hash(path: &Path) -> u64 {
@@ -139,6 +154,16 @@ mod tests {
             assert!(error.contains("/nowhere is no tree of"), "{error}");
             assert!(!error.contains('\n'));
         }
+    }
+
+    #[test]
+    fn a_compiler_s_prefix_has_its_folder() {
+        let prefix = prefix("rustc-none").unwrap_err().to_string();
+        assert_eq!(prefix, "no folder of PATH has rustc-none");
+        // `x86_64-linux-gnu-gcc`, or as much of another host's: a C compiler is what Rust links with.
+        let host = format!("{}-linux-gnu-gcc", env::consts::ARCH);
+        let found = super::prefix(&host).unwrap();
+        assert!(found.starts_with('/') && found.ends_with("-linux-gnu-"), "{found}");
     }
 
     #[test]
