@@ -30,6 +30,11 @@ set_up_build() {
     With rustup:  rustup toolchain install stable && rustup default stable"
 }
 
+# Flags that the user's own firmware is built with are none of this build's.
+leave_out_own_flags() {
+    unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET
+}
+
 # The program and everything it runs beside itself.
 build() {
     if [ -x "$program" ]; then
@@ -40,6 +45,7 @@ build() {
     printf '%s\n' "$built" >"$stamp.$$"
     (
         cd "$root" && set -- --locked --target-dir "$target" || exit
+        leave_out_own_flags
         # The port shares no build with the lab: it is compiled where the lab leaves a core idle.
         nice cargo build --quiet --release --package chronoscope-linux "$@" &
         port=$!
@@ -61,5 +67,5 @@ build() {
 
 # The program that builds images and checks the repository.
 build_xtask() {
-    (cd "$root" && cargo build --quiet --package xtask --locked --target-dir "$target") || die "the build failed"
+    (cd "$root" && leave_out_own_flags && cargo build --quiet --package xtask --locked --target-dir "$target") || die "the build failed"
 }

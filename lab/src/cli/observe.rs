@@ -23,9 +23,16 @@ Exit status: that of a run; 1 if nothing could be observed, 130 if interrupted."
 
 #[derive(Args)]
 pub struct Observe {
-    /// The image: an ELF file for the machine.
+    /// The image: an ELF file for the machine, Intel HEX, or a flat file with --at.
     #[arg(value_name = "IMAGE")]
     pub image: PathBuf,
+    /// Put the image at this address of the machine's memory, as 0x08000000.
+    #[arg(long, value_name = "ADDRESS")]
+    pub at: Option<String>,
+    /// Find symbols in this ELF file, too: of a program that the image starts, or of a flat image. With
+    /// a value of satp, its places count in that address space alone. May be given several times.
+    #[arg(long, value_name = "FILE[@SATP]")]
+    pub symbols: Vec<String>,
     /// The machine by QEMU's name: virt (RISC-V), netduinoplus2 or netduino2 (Cortex-M). With --chip,
     /// the one with the chip's core.
     #[arg(long, required_unless_present = "chip")]
@@ -69,7 +76,8 @@ pub struct Observe {
     /// and each new value is a switch unless --switch says otherwise.
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub task: Option<String>,
-    /// Show the tasks by their names, by this view of the image's kernel: freertos, tandem, or a file.
+    /// Show the tasks by their names, by this view of the image's kernel: freertos, tandem,
+    /// threadx, or a file.
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["task", "switch", "arrivals"])]
     pub view: Option<String>,
     /// End the observation after this number of instructions.

@@ -14,6 +14,8 @@ pub fn execute(arguments: &cli::Observe) -> Result<u8> {
     let chip = arguments.chip.as_ref().map(|chip| run::chip(chip, arguments.clock.as_deref()));
     let question = Question {
         image: &arguments.image,
+        at: arguments.at.as_deref(),
+        symbols: &arguments.symbols,
         machine: arguments.machine.as_deref(),
         chip: chip.as_deref(),
         crystal: arguments.crystal.as_deref(),

@@ -3,6 +3,7 @@
 
 use std::{env, fs, path::Path, process::Command};
 
+use chronoscope_base::digest::sha256;
 use serde_json::Value;
 
 use crate::{
@@ -309,25 +310,99 @@ fn system_calls_of_processes_are_told_by_their_numbers() {
 }
 
 #[test]
-fn a_flat_file_without_symbols_shows_the_same_switches() {
-    let [Marked { target, image, machine, .. }, ..] = MARKED;
+fn files_without_symbols_show_the_same_switches() {
+    let [Marked { target, image, machine, switch, .. }, ..] = MARKED;
     let ask = ["run", "switch", "--set", "loops=200", "--repeat", "1", "--target", target];
     // Builds the image, too.
     let marked = chronoscope(&[&ask[..], &QUIET].concat());
     let folder = Folder::new("observe-closed");
-    let (flat, closed) = (folder.path("app.bin"), folder.path("app.elf"));
+    let (flat, hex) = (folder.path("app.bin"), folder.path("app.hex"));
     let image = target_folder().join("firmware").join(image).display().to_string();
     run(Command::new("llvm-objcopy").args(["-O", "binary", &image, &flat])).exits(0);
-    let flash = ["--section-start=.data=0x08000000", "-e", "0x08000000"];
-    let link = [&["-b", "binary"], &flash[..], &["-o", &closed, &flat]].concat();
-    run(Command::new("arm-none-eabi-ld").args(link)).exits(0);
-    let observe = ["observe", &closed, "--machine", machine];
-    let request = ["--append", "switch loops=200 tasks=2"];
-    let observed = chronoscope(&[&observe[..], &request, &QUIET].concat());
-    assert_eq!(median(&observed, "from switch to switch"), median(&marked, "switch"));
-    assert_eq!(median(&observed, "PendSV").as_f64(), Some(66.0));
-    chronoscope(&[&observe[..], &["--switch", "vTaskSwitchContext"]].concat())
-        .complains("has no symbol");
+    run(Command::new("llvm-objcopy").args(["-O", "ihex", &image, &hex])).exits(0);
+    let request = ["--machine", machine, "--append", "switch loops=200 tasks=2"];
+    let observe = |words: &[&str]| {
+        let observed = chronoscope(&[&["observe"], words, &request, &QUIET].concat());
+        observed.exits(0);
+        assert_eq!(median(&observed, "from switch to switch"), median(&marked, "switch"));
+        observed
+    };
+    for words in [&[&*flat, "--at", "0x08000000"][..], &[&hex]] {
+        let observed = observe(words);
+        assert_eq!(median(&observed, "PendSV").as_f64(), Some(66.0));
+        // The digest is of the user's file.
+        let own = observed.json()["cases"][0]["identity"]["given image"].clone();
+        assert_eq!(own, format!("sha256 {}", sha256(&fs::read(words[0]).unwrap())));
+    }
+    let place = switch.expect("a switch executes it");
+    observe(&[&flat, "--at", "0x08000000", "--symbols", &image, "--switch", place]);
+    let refused = |words: &[&str], why: &str| {
+        chronoscope(&[&["observe"], words, &request].concat()).complains(why);
+    };
+    refused(&[&hex, "--switch", place], "has no symbol");
+    refused(&[&flat], "or for a flat file its place, as --at 0x8000000");
+    refused(&[&flat, "--at", "0x80f0000"], "has no room there: netduinoplus2 has memory at 0x0 to");
+    refused(&[&flat, "--at", "8"], "is no address: write it as 0x8000000");
+    refused(&[&hex, "--at", "0x08000000"], "has an address in each of its lines: leave out --at");
+    let text = fs::read_to_string(&hex).unwrap();
+    let cut = folder.file("cut.hex", &text[..text.len() - 20]);
+    refused(&[&cut], "is no line of Intel HEX");
+    let archive = folder.path("programs.a");
+    run(Command::new("llvm-ar").args(["rcs", &archive, &image, &hex])).exits(0);
+    refused(&[&archive], "is an archive of 2 files (chronoscope-freertos, app.hex): take one");
+}
+
+#[test]
+fn a_kernel_that_is_linked_at_virtual_addresses_is_put_into_the_memory() {
+    let folder = Folder::new("observe-virtual");
+    let code = fs::read(assembled(&folder, "riscv64", SOURCE)).unwrap();
+    let image = folder.file("kernel.elf", elf(RV64, 0xffff_ffff_c000_0000, &code));
+    let observe = ["observe", &image, "--machine", "virt", "--from", FROM, "--to", TO];
+    chronoscope(&observe).complains(
+        "is to be loaded at 0xffffffffc0000000, where virt has no memory: name its place, as --at \
+         0x80000000",
+    );
+    let nowhere = chronoscope(&[&observe[..], &["--at", "0x87ffffff"]].concat());
+    nowhere.complains("has no room there: virt has memory at 0x80000000 to 0x88000000");
+    let run = chronoscope(&[&observe[..], &["--at", "0x80000000"], &QUIET].concat());
+    let run = run.exits(0).json();
+    let case = &run["cases"][0];
+    assert_eq!(figures(case, &format!("{FROM} to {TO}")), [10, 3, 3]);
+    assert_eq!(case["parameters"]["at"], "0x80000000", "{case:#}");
+}
+
+/// Round n writes n to `satp`, and is in the address space n - 1 until then.
+#[test]
+fn a_program_s_places_count_in_its_own_address_space() {
+    let folder = Folder::new("observe-programs");
+    let image = image(&folder);
+    let program = |name: &str, symbols: &[&str]| {
+        let file = folder.path(name);
+        let mut objcopy = Command::new("llvm-objcopy");
+        for symbol in symbols {
+            objcopy.arg(format!("--add-symbol={symbol},global,function"));
+        }
+        run(objcopy.args([&folder.path("image.o"), &file])).exits(0);
+        file
+    };
+    let program_a = program("a.elf", &[&format!("enter={FROM}"), &format!("both={FROM}")]);
+    let program_b = program("b.elf", &[&format!("leave={TO}"), &format!("both={FROM}")]);
+    let observe = |files: &[&str], from: &str| {
+        let mut words =
+            vec!["observe", &*image, "--machine", "virt", "--from", from, "--to", "leave"];
+        files.iter().for_each(|file| words.extend(["--symbols", *file]));
+        chronoscope(&[&words[..], &QUIET].concat())
+    };
+    let all = observe(&[&program_a, &program_b], "enter");
+    assert_eq!(figures(&all.exits(0).json()["cases"][0], "enter to leave"), [10, 3, 3]);
+    let one = observe(&[&format!("{program_a}@0x5"), &program_b], "enter");
+    let case = &one.exits(0).json()["cases"][0];
+    assert_eq!(figures(case, "enter to leave"), [1, 3, 3]);
+    assert_eq!(case["parameters"]["symbols"], "a@0x5+b", "{case:#}");
+    observe(&[&program_a, &program_b], "both").complains("name one of them as --symbols");
+    observe(&[&program_b], "enter").complains("give an address");
+    let other = env::current_exe().unwrap();
+    observe(&[other.to_str().unwrap()], "enter").complains("is for other processors than");
 }
 
 /// The most instructions that raise an interrupt: the address of a register, its value, and the

@@ -176,6 +176,23 @@ fn each_way_to_mask_interrupts_of_a_cortex_m_is_seen() {
     assert_eq!(lengths.collect::<Option<Vec<_>>>().unwrap(), [8.0, 2.0, 3.0, 2.0], "{case:#}");
 }
 
+/// The image ends QEMU with a status of its own, at each of the starts that a model of time needs.
+#[test]
+fn an_image_that_ends_with_a_failure_has_the_time_of_its_chip() {
+    let folder = Folder::new("observe-failed");
+    let failing = MASKS.replace("=0x20026", "=0x20023");
+    let code = fs::read(assembled(&folder, "thumbv7em", &failing)).unwrap();
+    let image = folder.file("masks.elf", elf(ARM, FLASH, &code));
+    let observe =
+        ["observe", &image, "--chip", "stm32f405", "-q", "--no-store", "--format", "json"];
+    let run = chronoscope(&observe).exits(0).json();
+    let case = &run["cases"][0];
+    assert_eq!(case["clock"]["domain"], "modelled", "{case:#}");
+    let series = case["series"].as_array().unwrap();
+    let masked = series.iter().find(|series| series["name"] == "interrupts masked").unwrap();
+    assert_eq!(masked["count"], 4, "{case:#}");
+}
+
 /// A kernel in supervisor mode above a firmware. Five times it disables its interrupts for three
 /// instructions, and calls the firmware with its interrupts enabled.
 const SUPERVISOR: &str = "

@@ -19,7 +19,7 @@ const ELSEWHERE: [&str; 10] = [
 ];
 
 /// Observations are of images that readers have: here the command line is read, and no image found.
-const NO_IMAGES: &str = "OS=no.elf FW=no.elf T=no; ";
+const NO_IMAGES: &str = "IMAGE=no.elf KERNEL=no.elf OS=no.elf FW=no.elf T=no; ";
 
 /// Programs and processes under watch are the reader's, too.
 const NO_PROGRAMS: [&str; 5] = [

@@ -364,3 +364,21 @@ fn nobody_who_reads() {
     let answer = Answer::new(output, "list with nobody who reads".to_owned());
     assert_eq!(answer.exits(0).stderr, "", "{answer:#?}");
 }
+
+/// A shell's function stands for cargo, and prints the flags that it would compile with.
+#[test]
+fn flags_of_the_user_s_firmware_do_not_reach_the_lab_s_own_build() {
+    let folder = Folder::new("own-flags");
+    let script =
+        "root=$1 target=$2 program=$2/none stamp=$2/stamp built=; . \"$root/tools/setup.sh\"
+        cargo() { echo \"cargo with ${RUSTFLAGS-no flags} for ${CARGO_BUILD_TARGET-the host}\"; }
+        nice() { \"$@\"; }
+        build_xtask; build";
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh", root, &folder.path("target")]);
+    shell.env("RUSTFLAGS", "-C link-arg=-Tlink.x").env("CARGO_BUILD_TARGET", "thumbv7em-none-eabi");
+    let answer = run(&mut shell);
+    assert_eq!(answer.stdout.matches("cargo with no flags for the host").count(), 3, "{answer:?}");
+    assert!(!answer.stdout.contains("cargo with -C"), "{answer:?}");
+}

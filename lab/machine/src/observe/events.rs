@@ -158,24 +158,38 @@ pub enum Sign {
     Place,
 }
 
+/// The places that an observation watches.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched<'a> {
+    /// The event that is a switch.
+    pub sign: Sign,
+    /// The image's own marks.
+    pub marks: &'a [Mark],
+    /// The number of other places behind the marks, whose hits count for nothing here.
+    pub others: u64,
+    /// The address spaces (`satp`) in which [`TO`], [`FROM`] and [`SWITCH`] count; `None` for all.
+    pub spaces: [Option<u64>; 3],
+}
+
 impl Figures {
     /// Computes the figures of a file of events.
     ///
     /// # Errors
     /// The file is cut short or damaged.
     pub fn from_events(bytes: &[u8], sign: Sign, marks: &[Mark]) -> Result<Self> {
-        Self::with_places(bytes, sign, marks, 0)
+        let watched = Watched { sign, marks, others: 0, spaces: [None; 3] };
+        Self::with_places(bytes, &watched)
     }
 
-    /// Computes the figures as [`from_events`](Self::from_events) does. The image's marks are followed by
-    /// this number of other places, whose hits count for nothing here.
+    /// Computes the figures of a file of events, of these places.
     ///
     /// # Errors
     /// The file is cut short or damaged.
-    pub fn with_places(bytes: &[u8], sign: Sign, marks: &[Mark], others: u64) -> Result<Self> {
+    pub fn with_places(bytes: &[u8], watched: &Watched<'_>) -> Result<Self> {
+        let Watched { sign, marks, others, spaces } = *watched;
         let others = marks.len() as u64..marks.len() as u64 + others;
         let marks = Pairing::new(marks);
-        let mut reader = Reader { sign, marks, others, ..Reader::default() };
+        let mut reader = Reader { sign, marks, others, spaces, ..Reader::default() };
         for [kind, now, value] in records(bytes)? {
             reader.take(kind, now, value)?;
         }
@@ -242,6 +256,8 @@ struct Reader {
     marks: Pairing,
     /// The numbers of places that follow the marks, counted from the first mark.
     others: Range<u64>,
+    /// The address spaces in which the first three places count.
+    spaces: [Option<u64>; 3],
     /// The argument of the mark that is hit next.
     argument: Option<u64>,
     now: u64,
@@ -394,8 +410,13 @@ impl Reader {
             }
             return self.marks.hit(usize::try_from(mark)?, 0, now, argument).context(DAMAGED);
         }
-        let hits = usize::try_from(place).ok().and_then(|place| self.figures.hits.get_mut(place));
-        *hits.context(DAMAGED)? += 1;
+        let index = usize::try_from(place)?;
+        let hits = self.figures.hits.get_mut(index).context(DAMAGED)?;
+        let now_in = self.space.map(|stay| stay.place);
+        if self.spaces[index].is_some_and(|space| now_in != Some(space)) {
+            return Ok(());
+        }
+        *hits += 1;
         match place {
             FROM => self.from = Some(now),
             TO => {

@@ -83,7 +83,7 @@ impl Sizes {
 
 /// The sort of a symbol.
 #[derive(Clone, Copy, PartialEq)]
-enum Sort {
+pub(super) enum Sort {
     Code,
     Variable,
 }
@@ -229,13 +229,7 @@ impl Image {
     /// # Errors
     /// The image has no such symbol, or several.
     pub fn place(&self, text: &str) -> Result<Place> {
-        if let Some(digits) = text.strip_prefix("0x") {
-            let address = u64::from_str_radix(digits, 16);
-            let address = address.with_context(|| format!("`{text}` is no address"))?;
-            return Ok(Place { name: text.to_owned(), address: self.instruction(address) });
-        }
-        let address = self.symbol(text, Sort::Code)?;
-        Ok(Place { name: short(text, address), address })
+        self.named(text, Sort::Code)?.ok_or_else(|| self.unknown(text, Sort::Code))
     }
 
     /// Finds a variable by its symbol, or by an address.
@@ -243,12 +237,22 @@ impl Image {
     /// # Errors
     /// The image has no such symbol, or several.
     pub fn variable(&self, text: &str) -> Result<Place> {
-        let address = match text.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16)
-                .with_context(|| format!("`{}` is no address", printable(text)))?,
-            None => self.symbol(text, Sort::Variable)?,
+        self.named(text, Sort::Variable)?.ok_or_else(|| self.unknown(text, Sort::Variable))
+    }
+
+    /// Finds the place of a symbol, or of an address; `None` if the image has no such symbol.
+    ///
+    /// # Errors
+    /// The image has several, or the address is none.
+    pub(super) fn named(&self, text: &str, sort: Sort) -> Result<Option<Place>> {
+        let Some(digits) = text.strip_prefix("0x") else {
+            let address = self.find(text, sort)?;
+            return Ok(address.map(|address| Place { name: short(text, address), address }));
         };
-        Ok(Place { name: short(text, address), address })
+        let address = u64::from_str_radix(digits, 16);
+        let address = address.with_context(|| format!("`{}` is no address", printable(text)))?;
+        let address = if sort == Sort::Code { self.instruction(address) } else { address };
+        Ok(Some(Place { name: short(text, address), address }))
     }
 
     /// The addresses of a variable.
@@ -256,7 +260,7 @@ impl Image {
     /// # Errors
     /// The image has no such symbol, several, or one without a size.
     pub(super) fn extent(&self, text: &str) -> Result<Range<u64>> {
-        let start = self.symbol(text, Sort::Variable)?;
+        let start = self.variable(text)?.address;
         let mut size = 0;
         let file = parse(&self.bytes);
         let symbols = file.iter().flat_map(|file| file.symbols().take(MOST_SYMBOLS));
@@ -282,8 +286,8 @@ impl Image {
         found
     }
 
-    /// Finds the address of a symbol.
-    fn symbol(&self, text: &str, sort: Sort) -> Result<u64> {
+    /// Finds the address of a symbol; `None` if the image has none of that name.
+    fn find(&self, text: &str, sort: Sort) -> Result<Option<u64>> {
         let mut found = BTreeSet::new();
         // Two are enough to say that the name is not of one symbol.
         self.each_symbol(sort, |name, address| {
@@ -292,8 +296,8 @@ impl Image {
             }
         });
         match found.iter().copied().collect::<Vec<_>>()[..] {
-            [address] => Ok(address),
-            [] => Err(self.unknown(text, sort)),
+            [address] => Ok(Some(address)),
+            [] => Ok(None),
             [first, second, ..] => bail!(
                 "`{}` is the name of several {}: give an address, as {first:#x} or \
                  {second:#x}",
@@ -303,7 +307,8 @@ impl Image {
         }
     }
 
-    fn unknown(&self, text: &str, sort: Sort) -> Error {
+    /// The error that the image has no such symbol, with the nearest names.
+    pub(super) fn unknown(&self, text: &str, sort: Sort) -> Error {
         let shown = printable(&self.path.display().to_string());
         let mut near: Vec<(usize, String)> = Vec::new();
         self.each_symbol(sort, |name, _| {
@@ -377,7 +382,7 @@ impl Given {
 }
 
 /// Reads a file of at most [`LONGEST`] bytes.
-fn read(path: &Path) -> Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let shown = printable(&path.display().to_string());
     let file = fs::metadata(path).ok().filter(fs::Metadata::is_file);
     let Some(file) = file else { bail!("{shown}: there is no such image: build it first") };

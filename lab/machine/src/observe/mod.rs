@@ -9,6 +9,8 @@ mod figures;
 pub mod image;
 mod named;
 mod phases;
+mod placed;
+mod programs;
 mod question;
 mod start;
 pub mod view;
@@ -22,10 +24,12 @@ use anyhow::{Context as _, Result, bail};
 pub use self::question::Question;
 use self::{
     console::Console,
-    events::{Figures, Sign},
-    image::{Given, Image, Place},
+    events::{Figures, Sign, Watched},
+    image::{Given, Image, Place, Sort},
     named::Named,
     phases::Phases,
+    placed::Placed,
+    programs::Program,
     question::{Arrivals, TIMER, arrivals, loaded, registers},
     view::{Resolved, Tasks, View},
 };
@@ -52,6 +56,9 @@ const NOWHERE: &str = "null";
 const EVENTS: &str = "events";
 const MEMORY: &str = "memory";
 
+/// The address to which firmwares of `virt` jump.
+const AFTER_FIRMWARE: u64 = 0x8020_0000;
+
 /// The number of events after which the first look at an image ends.
 const FIRST_EVENTS: u32 = 4000;
 
@@ -60,6 +67,11 @@ pub struct Observed<'m> {
     machines: &'m Machines,
     name: String,
     image: Image,
+    /// The folder with the file that QEMU loads in the image's place, and the user's `--at`.
+    placed: Option<Folder>,
+    at: Option<String>,
+    /// Other programs in the machine.
+    programs: Vec<Program>,
     emulated: &'m Chip,
     chip: Option<Modelled>,
     /// The plugin's options for registers that the machine lacks.
@@ -73,6 +85,8 @@ pub struct Observed<'m> {
     from: Option<Place>,
     to: Option<Place>,
     switch: Option<Place>,
+    /// The address spaces in which these three places count, in the order of their numbers.
+    spaces: [Option<u64>; 3],
     task: Option<Place>,
     limit: u64,
     append: String,
@@ -132,10 +146,11 @@ impl<'m> Observed<'m> {
             let near = words::nearest_three(machine, known());
             bail!("unknown machine `{}`: did you mean {near}?", printable(machine));
         }
-        let image = Image::read(question.image)?;
-        let emulated = rows
-            .clone()
-            .find(|chip| chip.qemu.machine == machine && architecture(chip) == image.architecture);
+        let offered: Vec<&Chip> =
+            rows.clone().filter(|chip| chip.qemu.machine == machine).collect();
+        let start = question.firmware.map(|_| AFTER_FIRMWARE);
+        let Placed { image, folder } = placed::read(question.image, question.at, start, &offered)?;
+        let emulated = offered.into_iter().find(|chip| architecture(chip) == image.architecture);
         let Some(emulated) = emulated else {
             bail!(
                 "{} is an image for {:?} processors, which {} does not have: name its machine",
@@ -168,13 +183,22 @@ impl<'m> Observed<'m> {
         let registers = registers(machines.table(), mapped, question)?;
         let console = question.console.map(|file| Console::new(file, machines.table(), mapped));
         let console = console.transpose()?;
-        let place = |text: Option<&str>| text.map(|text| image.place(text)).transpose();
-        let (from, to) = (place(question.from)?, place(question.to.or(question.from))?);
-        let switch = place(question.switch)?;
+        let programs = question.symbols.iter().map(|text| Program::read(text, &image));
+        let programs: Vec<Program> = programs.collect::<Result<_>>()?;
+        let named = |text: Option<&str>, sort| {
+            let found = text.map(|text| programs::place(&image, &programs, text, sort));
+            found
+                .transpose()
+                .map(|found| found.map_or((None, None), |(place, space)| (Some(place), space)))
+        };
+        let (from, from_space) = named(question.from, Sort::Code)?;
+        let (to, to_space) = named(question.to.or(question.from), Sort::Code)?;
+        let (switch, switch_space) = named(question.switch, Sort::Code)?;
+        let spaces = [to_space, from_space, switch_space];
         let view = question.view.map(|name| viewed(name, &image)).transpose()?;
         let task = match &view {
             Some((_, view)) => view.running.map(|address| Place { name: String::new(), address }),
-            None => question.task.map(|text| image.variable(text)).transpose()?,
+            None => named(question.task, Sort::Variable)?.0,
         };
         let arrivals = question.arrivals.map(arrivals).transpose()?;
         if arrivals.is_some() && from.is_none() {
@@ -207,6 +231,9 @@ impl<'m> Observed<'m> {
             machines,
             name,
             image,
+            placed: folder,
+            at: question.at.map(str::to_owned),
+            programs,
             emulated,
             chip,
             registers,
@@ -218,6 +245,7 @@ impl<'m> Observed<'m> {
             from,
             to,
             switch,
+            spaces,
             task,
             limit,
             append,
@@ -323,6 +351,13 @@ impl<'m> Observed<'m> {
         if !answers.is_empty() {
             parameters.push(("answer".to_owned(), answers.join("+")));
         }
+        if let Some(at) = &self.at {
+            parameters.push(("at".to_owned(), at.clone()));
+        }
+        if !self.programs.is_empty() {
+            let names: Vec<String> = self.programs.iter().map(Program::name).collect();
+            parameters.push(("symbols".to_owned(), names.join("+")));
+        }
         if let Some(firmware) = &self.firmware {
             parameters.push(("firmware".to_owned(), name(&firmware.path)));
         }
@@ -362,7 +397,9 @@ impl<'m> Observed<'m> {
     /// The figures of a file of events, and of the view's tasks.
     fn figures(&self, events: &[u8]) -> Result<(Figures, Option<Tasks>)> {
         let others = self.view.as_ref().map_or(0, |(_, view)| 2 * view.sequences.len() as u64);
-        let figures = Figures::with_places(events, self.sign(), &self.marks, others)?;
+        let watched =
+            Watched { sign: self.sign(), marks: &self.marks, others, spaces: self.spaces };
+        let figures = Figures::with_places(events, &watched)?;
         let tasks = self.tasks(events).map_err(|error| SetUpFailed(format!("{error:#}")))?;
         Ok((figures, tasks))
     }
@@ -402,6 +439,7 @@ impl Machine for Observed<'_> {
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
         let mut identity = BTreeMap::from([self.image.fact()]);
+        identity.extend(self.programs.iter().map(Program::fact));
         if let Some(firmware) = &self.firmware {
             identity.insert("firmware".to_owned(), format!("sha256 {}", firmware.sha256));
         }

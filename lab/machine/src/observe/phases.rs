@@ -6,13 +6,11 @@
 //! a period, and halve the time up to which the wait still grows. The last start has all phases and the
 //! longest wait, and gives the figures.
 
-use std::fs;
-
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{EVENTS, NOWHERE, Observed, events::Request};
 use crate::Start;
-use chronoscope_child::{self as child, Folder};
+use chronoscope_child::Folder;
 use chronoscope_units::{printable, words};
 
 /// The phases that are tried unless the user says how many.
@@ -163,9 +161,8 @@ impl Observed<'_> {
         let folder = Folder::new()?;
         let options = format!("{}{schedule}", self.observer(&folder));
         let mut qemu = self.command(&options, NOWHERE)?;
-        let discard = &mut |_: &[u8]| anyhow::Ok(());
-        child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
-        let (figures, _) = self.figures(&fs::read(folder.path(EVENTS)).context("no events")?)?;
+        let events = self.written(&mut qemu, &folder.path(EVENTS), start)?;
+        let (figures, _) = self.figures(&events)?;
         Ok(figures.requests)
     }
 }

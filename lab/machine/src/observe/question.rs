@@ -12,6 +12,10 @@ use chronoscope_units::{parse_hertz, printable};
 pub struct Question<'a> {
     /// The ELF file.
     pub image: &'a Path,
+    /// The address in the machine's memory at which the image is put, as `0x08000000`; `None` for its own.
+    pub at: Option<&'a str>,
+    /// ELF files with symbols of other programs in the machine, each as `FILE` or `FILE@0xSATP`.
+    pub symbols: &'a [String],
     /// QEMU's name of the machine; `None` for the one with the chip's core.
     pub machine: Option<&'a str>,
     /// The chip whose time is given, as `stm32f405` or `stm32f405:84MHz`; `None` for instructions.
@@ -61,6 +65,8 @@ impl<'a> Question<'a> {
     pub fn new(image: &'a Path) -> Self {
         Self {
             image,
+            at: None,
+            symbols: &[],
             machine: None,
             chip: None,
             crystal: None,

@@ -1,12 +1,16 @@
 //! The starts of an observed image in QEMU: its command lines, and the starts that a sweep of arrivals
 //! and the cycles of a chip need beside the first.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::Result;
 
 use super::{
-    EVENTS, MEMORY, NOWHERE, Observed, events::Figures, image::Place, named::Named,
+    EVENTS, MEMORY, NOWHERE, Observed, events::Figures, image::Place, named::Named, placed,
     question::Arrivals,
 };
 use crate::{
@@ -46,9 +50,8 @@ impl Observed<'_> {
             let options = rounds.options(&file, first, self.chip.as_ref());
             let mut qemu = self.command(&options, NOWHERE)?;
             qemu.arg("-singlestep");
-            let discard = &mut |_: &[u8]| anyhow::Ok(());
-            child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
-            Sweep::parse(&fs::read_to_string(&file)?)
+            let arrivals = self.written(&mut qemu, &file, start)?;
+            Sweep::parse(str::from_utf8(&arrivals)?)
         };
         let tried = once(0)?.completed(once)?;
         let mut stream = StreamBuilder::begin(&self.name, start.request)?;
@@ -96,9 +99,24 @@ impl Observed<'_> {
         let mut options = format!("cycles={},times={asked},{options}", quoted(&found));
         options.extend(phase.iter().flat_map(|phase| [",", phase]));
         let mut qemu = self.command(&options, NOWHERE)?;
-        let discard = &mut |_: &[u8]| anyhow::Ok(());
-        child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
-        Reads::since_the_reset(&fs::read(&found)?).map(Some)
+        Reads::since_the_reset(&self.written(&mut qemu, &found, start)?).map(Some)
+    }
+
+    /// Runs the image to its end, and returns the file that the plugin writes then. An image may end QEMU
+    /// with any status, which says why there is no file if there is none.
+    pub(super) fn written(
+        &self,
+        qemu: &mut Command,
+        file: &Path,
+        start: &Start<'_>,
+    ) -> Result<Vec<u8>> {
+        let discard = &mut |_: &[u8]| Ok(());
+        let ended = child::run(qemu, self.emulated.program(), start.limit, start.stop, discard);
+        match (ended, fs::read(file)) {
+            (Ok(_) | Err(child::Error::Failed(_)), Ok(bytes)) => Ok(bytes),
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), Err(missing)) => Err(missing.into()),
+        }
     }
 
     /// The plugin's options for the observer, which writes to this folder.
@@ -142,6 +160,13 @@ impl Observed<'_> {
         plugin
     }
 
+    /// The file that QEMU loads.
+    fn file(&self) -> PathBuf {
+        self.placed
+            .as_ref()
+            .map_or_else(|| self.image.path.clone(), |folder| folder.path(placed::FILE))
+    }
+
     /// The command that runs the image with these options of the plugin, and the machine's first serial
     /// port connected so.
     pub(super) fn command(&self, options: &str, serial: &str) -> Result<Command> {
@@ -171,7 +196,7 @@ impl Observed<'_> {
             .args(["-rtc", "base=1970-01-01T00:00:00,clock=vm"])
             .args(["-display", "none", "-monitor", "none", "-serial", serial, "-parallel", "null"])
             .args(["-semihosting-config", &semihosting, "-plugin", &plugin, "-kernel"])
-            .arg(&self.image.path);
+            .arg(self.file());
         Ok(qemu)
     }
 }
