@@ -76,8 +76,8 @@ pub struct Observe {
     /// and each new value is a switch unless --switch says otherwise.
     #[arg(long, value_name = "SYMBOL|ADDRESS")]
     pub task: Option<String>,
-    /// Show the tasks by their names, by this view of the image's kernel: freertos, tandem,
-    /// threadx, or a file.
+    /// Show the tasks by their names, by this view of the image's kernel: freertos, rtic,
+    /// tandem, threadx, or a file.
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["task", "switch", "arrivals"])]
     pub view: Option<String>,
     /// End the observation after this number of instructions.

@@ -443,7 +443,20 @@ fn an_interrupt_takes_as_long_for_the_observer_as_by_the_marks() {
     let [freertos, tandem, rv64, _] = MARKED;
     const OF_STM32: &str = "interrupt 40, pended to handler";
     const OF_VIRT: &str = "supervisor software interrupt, pended to handler";
-    for (marked, name) in [(freertos, OF_STM32), (tandem, OF_STM32), (rv64, OF_VIRT)] {
+    // In a view whose tasks are handlers, the series has the handler's name.
+    const OF_HANDLER: &str = "chronoscope_cortex_m4::interrupts::software, pended to handler";
+    let rtic = Marked {
+        target: "rtic@cortex-m4",
+        image: "thumbv7em-none-eabihf/release/chronoscope-rtic",
+        ..freertos
+    };
+    let by_view = ["--view", "rtic"];
+    for (marked, name, view) in [
+        (freertos, OF_STM32, &[][..]),
+        (tandem, OF_STM32, &[]),
+        (rv64, OF_VIRT, &[]),
+        (rtic, OF_HANDLER, &by_view),
+    ] {
         let Marked { target, image, machine, .. } = marked;
         let run = ["run", "interrupt", "--set", "loops=100", "--repeat", "1", "--target", target];
         // Builds the image, too.
@@ -456,7 +469,8 @@ fn an_interrupt_takes_as_long_for_the_observer_as_by_the_marks() {
         let mark = mark_of_handler(&image);
         let observe = ["observe", &image, "--machine", machine, "--from", &mark];
         let request = ["--append", "interrupt loops=100"];
-        let observed = chronoscope(&[&observe[..], &request, &QUIET].concat()).exits(0).json();
+        let observed = chronoscope(&[&observe[..], &request, view, &QUIET].concat());
+        let observed = observed.exits(0).json();
         let case = &observed["cases"][0];
         // The last ten interrupts have no marks.
         let pended = &times(case, name)[..100];

@@ -176,6 +176,11 @@ fn rtic_s_tasks_run_by_a_timer_s_interrupt() {
     assert_eq!(text, "eight ticks\r\n");
     assert!(count(&case, "interrupt 28") >= 8, "{case:#}");
     assert_eq!(count(&case, "interrupt 50"), 0, "its handler does not return");
+    let observe = ["observe", &image, "--chip", "stm32f405", "--view", "rtic"];
+    let named = chronoscope(&[&observe[..], &["-q", "--no-store", "--format", "json"]].concat());
+    let named = &named.exits(0).json()["cases"][0];
+    assert_eq!(count(named, "TIM2"), count(&case, "interrupt 28"));
+    assert_eq!(count(named, "interrupt 28"), 0);
     assert_eq!(once(), (case, text));
 }
 

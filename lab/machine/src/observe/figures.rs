@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     Observed, busy,
-    encoder::{Encoder, exception},
+    encoder::Encoder,
     events::{Due, FROM, Figures, SWITCH, TO, Trap},
     image::Place,
     named::Named,
@@ -92,21 +92,23 @@ pub fn encode(
     encoder.stream.end()
 }
 
-fn name(trap: Trap) -> String {
+fn name(trap: Trap, observed: &Observed<'_>) -> String {
     match trap {
         Trap::SystemCall(number) => format!("system call {number}"),
         // SBI's extensions are known by their numbers in hex.
         Trap::MachineCall(number) => format!("call of machine mode {number:#x}"),
         Trap::Supervisor => "interrupt or fault, supervisor mode".to_owned(),
         Trap::Machine => "interrupt or fault, machine mode".to_owned(),
-        Trap::Exception(number) => exception(number),
+        Trap::Exception(number) => observed.exception(number),
     }
 }
 
 /// The name of a series of latencies, which says the source of the due time.
-fn latency(due: Due, is_arm: bool) -> String {
+fn latency(due: Due, observed: &Observed<'_>) -> String {
     match due {
-        Due::Pended(number) if is_arm => format!("{}, pended to handler", exception(number)),
+        Due::Pended(number) if observed.is_arm() => {
+            format!("{}, pended to handler", observed.exception(number))
+        }
         Due::Pended(number) => {
             let mode = if number & 3 == 3 { "machine" } else { "supervisor" };
             let source = match number {
@@ -133,10 +135,10 @@ impl Encoder<'_> {
         if !figures.switches.is_empty() {
             self.intervals("from switch to switch", &figures.switches)?;
         }
-        let is_arm = observed.emulated.architecture() == "arm";
-        self.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap))?;
+        let is_arm = observed.is_arm();
+        self.most("kinds of calls", MOST_TRAPS, &figures.traps, |trap| name(*trap, observed))?;
         if is_arm || self.cycles.is_none() {
-            let name = |due: &Due| latency(*due, is_arm);
+            let name = |due: &Due| latency(*due, observed);
             self.most("interrupts", MOST_LATENCIES, &figures.latencies, name)?;
         } else if !figures.latencies.is_empty() {
             self.stream.send(&Record::Log(NO_ENTRY))?;

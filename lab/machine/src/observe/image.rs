@@ -286,6 +286,20 @@ impl Image {
         found
     }
 
+    /// The one symbol of the code at this address; `None` if there is none, or several, as where handlers
+    /// that are not used share one function.
+    pub(super) fn function_at(&self, address: u64) -> Option<String> {
+        let mut found = BTreeSet::new();
+        let address = self.instruction(address);
+        self.each_symbol(Sort::Code, |name, at| {
+            if at == address && name.len() <= LONGEST_SUGGESTED {
+                found.insert(demangled(name).unwrap_or_else(|| name.to_owned()));
+            }
+        });
+        let name = found.pop_first()?;
+        found.is_empty().then_some(name)
+    }
+
     /// Finds the address of a symbol; `None` if the image has none of that name.
     fn find(&self, text: &str, sort: Sort) -> Result<Option<u64>> {
         let mut found = BTreeSet::new();

@@ -404,6 +404,23 @@ impl<'m> Observed<'m> {
         Ok((figures, tasks))
     }
 
+    fn is_arm(&self) -> bool {
+        self.emulated.architecture() == "arm"
+    }
+
+    /// The name of a Cortex-M exception: of its handler, in a view whose tasks are handlers and where
+    /// the image's vectors name one, else Arm's or the interrupt's number.
+    fn exception(&self, number: u64) -> String {
+        let entry = |table: u64| {
+            let address = self.image.word(table + 4 * number)?;
+            self.image.function_at(address.into())
+        };
+        let is_asked = self.view.as_ref().is_some_and(|(_, view)| view.tasks_are_handlers);
+        let tables = [self.emulated.flash.origin, 0];
+        let named = tables.into_iter().filter(|_| is_asked && number >= 16).find_map(entry);
+        named.unwrap_or_else(|| encoder::exception(number))
+    }
+
     /// The event that is a switch.
     fn sign(&self) -> Sign {
         match (&self.switch, &self.task) {

@@ -43,6 +43,9 @@ pub struct View {
     task: Option<Task>,
     #[serde(default, rename = "object")]
     objects: Vec<Object>,
+    /// The kernel's tasks are handlers of interrupts, which have a task's name.
+    #[serde(default)]
+    tasks_are_handlers: bool,
     /// The sequences of places.
     #[serde(default, rename = "sequence")]
     pub sequences: Vec<Sequence>,
@@ -228,8 +231,10 @@ impl View {
         if self.running.is_some() != self.task.is_some() {
             bail!("[running] and [task] belong together: write both or none");
         }
-        if self.running.is_none() && self.sequences.is_empty() {
-            bail!("it shows nothing: write [running] with [task], or a [[sequence]]");
+        if self.running.is_none() && self.sequences.is_empty() && !self.tasks_are_handlers {
+            bail!(
+                "it shows nothing: write [running] with [task], a [[sequence]], or tasks-are-handlers"
+            );
         }
         if self.task.as_ref().is_some_and(|task| task.name.is_none() && task.checks.is_empty()) {
             bail!(
@@ -310,6 +315,7 @@ mod tests {
             view.check().unwrap_err().to_string()
         };
         assert!(check("").contains("shows nothing"));
+        assert!(check("tasks-are-handlers = false").contains("shows nothing"));
         assert!(check("[running]\nvariable = \"a\"").contains("belong together"));
         let name = "[task]\nname = { at = { offset = 0 } }\n[running]\nvariable = \"a\"";
         assert!(check(name).contains("`bytes`"));

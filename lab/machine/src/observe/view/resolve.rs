@@ -26,6 +26,8 @@ pub struct Resolved {
     pub pointer: u64,
     pub(in crate::observe) record: Record,
     pub(super) objects: Vec<ObjectPlaces>,
+    /// The kernel's tasks are handlers of interrupts.
+    pub tasks_are_handlers: bool,
     /// The sequences, each with its places, or why the image has none.
     pub sequences: Vec<(Sequence, Result<[Place; 2], String>)>,
 }
@@ -267,6 +269,7 @@ impl Resolved {
             pointer: image.pointer(),
             record,
             objects,
+            tasks_are_handlers: view.tasks_are_handlers,
             sequences: sequences.collect(),
             offsets_of: view.offsets_of,
         })
