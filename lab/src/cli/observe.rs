@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Keep, Output, one_or_more};
+use chronoscope_machine::observe::LIMIT;
 
 pub const HELP: &str = "\
 Figures are numbers of executed instructions. The image is not changed, and its output is not either.
@@ -81,7 +82,7 @@ pub struct Observe {
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["task", "switch", "arrivals"])]
     pub view: Option<String>,
     /// End the observation after this number of instructions.
-    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = 100_000_000, value_parser = one_or_more)]
+    #[arg(long, value_name = "INSTRUCTIONS", default_value_t = LIMIT, value_parser = one_or_more)]
     pub limit: u64,
     /// A limit on a series, as 'control response p99 <= 2000', in instructions, or with --chip as a time.
     /// May be given several times.

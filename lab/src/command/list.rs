@@ -77,7 +77,7 @@ fn length(name: &str, study: &Study, machines: &Machines) -> Result<String> {
     }
     let (cases, peers) = study.plan(machines, &Overrides::default())?;
     let once = |case: &Case| {
-        let slowness = machines.describe(&case.target)?.properties.slowness;
+        let slowness = case.properties(machines)?.slowness;
         let repetitions = case
             .expected()
             .saturating_mul(slowness)

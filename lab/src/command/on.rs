@@ -188,7 +188,7 @@ fn check(machines: &Machines, arguments: &cli::Run, cases: &[Case]) -> Result<()
         return Ok(());
     }
     for case in cases {
-        if !machines.describe(&case.target)?.properties.shares_the_host {
+        if !case.properties(machines)?.shares_the_host {
             bail!(
                 "{} is measured in wall time, and figures of several machines are not mixed: leave it \
                  out with --target, or give equal machines one name with --as NAME",

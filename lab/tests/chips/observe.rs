@@ -371,6 +371,57 @@ fn a_kernel_that_is_linked_at_virtual_addresses_is_put_into_the_memory() {
     assert_eq!(case["parameters"]["at"], "0x80000000", "{case:#}");
 }
 
+/// A study observes an image that the command line names, as the command does.
+#[test]
+fn a_study_s_case_observes_an_image() {
+    let folder = Folder::new("observe-study");
+    let image = image(&folder);
+    let study = |entry: &str| {
+        let text = format!(
+            "name = \"own\"\ntitle = \"Own\"\n[[case]]\nexperiment = \"observe\"\n\
+             target = \"rounds=$rounds@virt\"\n{entry}"
+        );
+        folder.file("own.toml", text)
+    };
+    let given = format!("rounds={image}");
+    let run = |entry: &str| {
+        let study = study(entry);
+        chronoscope(&[&["run", "--study", &study, "--image", &given], &QUIET[..]].concat())
+    };
+    let places = format!("from = \"{FROM}\", to = \"{TO}\"");
+    let limit = "[[case.limit]]\nstatistic = \"max\"\nat-most = 2\n";
+    let published = "[[case.published]]\nsource = \"P\"\non = \"a board\"\nstatistic = \"mean\"\n\
+                     value = \"4 us\"\n";
+    let entry =
+        format!("repeat = 2\nset = {{ {places}, limit = [1000, 5000] }}\n{limit}{published}");
+    let answer = run(&entry);
+    let own = answer.exits(2).json();
+    let cases = own["cases"].as_array().unwrap();
+    let observe = ["observe", &image, "--machine", "virt", "--from", FROM, "--to", TO];
+    let alone = chronoscope(&[&observe[..], &["--limit", "5000"], &QUIET].concat());
+    let alone = &alone.exits(0).json()["cases"][0];
+    assert_eq!((cases.len(), &cases[1]["target"]), (2, &alone["target"]));
+    assert_eq!(cases[1]["parameters"], alone["parameters"]);
+    let [count, ..] = figures(&cases[1], "from switch to switch");
+    assert_eq!(count, 2 * figures(alone, "from switch to switch")[0]);
+    assert_eq!(figures(&cases[1], &format!("{FROM} to {TO}")), [20, 3, 3]);
+    assert!(cases[1].to_string().contains("a board"), "{:#}", cases[1]);
+    run(&format!("set = {{ {places}, loops = 3 }}")).complains("has no setting `loops` in a study");
+    run("set = { load = \"a@0x80\" }").complains("has no setting `load` in a study");
+    run("set = { view = \"./own.toml\" }").complains("is a file, and a study opens none");
+    run("set = { limit = \"many\" }").complains("is no number here");
+    run("set = { from = \"giv\" }").complains("has no symbols");
+    let named = study("").replace("own.toml", "none.toml");
+    folder.file(
+        "none.toml",
+        fs::read_to_string(study("")).unwrap().replace("rounds=$rounds", "rounds"),
+    );
+    chronoscope(&["run", "--study", &named])
+        .complains("has no image to observe: write rounds=$image@");
+    let listed = chronoscope(&["run", "--study", &study(""), "--image", &given, "--list"]);
+    assert!(listed.exits(0).stdout.contains("observe"), "{listed:?}");
+}
+
 /// Round n writes n to `satp`, and is in the address space n - 1 until then.
 #[test]
 fn a_program_s_places_count_in_its_own_address_space() {

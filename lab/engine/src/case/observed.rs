@@ -1,10 +1,11 @@
 //! The cases that are no experiment of the suite: an image that is observed from outside, a program
 //! under watch, and figures of another tool.
 
+use anyhow::Result;
 use chronoscope_suite::Spec;
 
 use super::{Case, Vary};
-use chronoscope_machine::observe::PATIENCE;
+use chronoscope_machine::{Machine, Machines, Properties, observe::Observed, observe::PATIENCE};
 use chronoscope_run::{
     Limit, Target, compared::StatisticChoice, names::IMPORT, names::OBSERVE, names::WATCH,
 };
@@ -50,6 +51,30 @@ static IMPORTING: Spec = Spec {
 };
 
 impl Case {
+    /// Opens the machine that runs the case. Starts nothing yet.
+    ///
+    /// # Errors
+    /// There is no such machine, or the image of an observation is not the one that was planned with.
+    pub fn open<'m>(&self, machines: &'m Machines) -> Result<Box<dyn Machine + 'm>> {
+        if self.spec.name != OBSERVE {
+            return machines.open(&self.target);
+        }
+        let observed = Observed::by_settings(machines, &self.target, &self.parameters)?;
+        observed.check()?;
+        Ok(Box::new(observed))
+    }
+
+    /// The properties of the machine that runs the case.
+    ///
+    /// # Errors
+    /// There is no such machine.
+    pub fn properties(&self, machines: &Machines) -> Result<Properties> {
+        match self.spec.name {
+            OBSERVE => Ok(Properties { is_emulated: true, ..Properties::default() }),
+            _ => Ok(machines.describe(&self.target)?.properties),
+        }
+    }
+
     /// The case of an observation, which runs once, with the machine's settings.
     pub fn observation(target: Target, settings: Vec<(String, String)>) -> Self {
         Self {

@@ -79,7 +79,7 @@ pub struct Row {
 
 impl Row {
     fn new(machines: &Machines, name: &str, case: &Case, repeat: usize) -> Result<Self> {
-        let slowness = machines.describe(&case.target)?.properties.slowness;
+        let slowness = case.properties(machines)?.slowness;
         Ok(Self {
             key: sha256(format!("{name} {}", case.key()).trim_start().as_bytes())[..16].to_owned(),
             name: name.to_owned(),

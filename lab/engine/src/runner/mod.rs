@@ -146,7 +146,7 @@ fn run_to(
         .map(|case| {
             Ok(UnderWay {
                 tally: Tally::new(case, options.keep_samples),
-                machine: machines.open(&case.target)?,
+                machine: case.open(machines)?,
             })
         })
         .collect::<Result<Vec<_>>>()?;

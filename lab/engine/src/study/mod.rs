@@ -1,5 +1,6 @@
 //! Studies: TOML files that name cases, limits, and published figures for comparison.
 
+mod observed;
 mod peer;
 mod published;
 mod requirement;
@@ -24,7 +25,7 @@ use chronoscope_base::{
 use chronoscope_machine::{Machines, serial};
 use chronoscope_run::{
     Answering, Limit, Published, Run, Target, compared::StatisticChoice, names::CHIP,
-    names::COMPILED,
+    names::COMPILED, names::OBSERVE,
 };
 use chronoscope_units::{self as units, OneLine, Text, file, words};
 
@@ -340,18 +341,23 @@ impl Entry {
         if is_other && !counts_bytes { Vec::new() } else { self.limits.clone() }
     }
 
+    /// The values of parameters that the study sets.
+    fn settings(&self) -> Settings {
+        let values = |value: &toml::Value| list(value.clone()).iter().map(word).collect();
+        self.set.iter().map(|(name, value)| (name.clone(), values(value))).collect()
+    }
+
     fn cases(
         &self,
         machines: &Machines,
         study: &Study,
         overrides: &Overrides,
     ) -> Result<Vec<Case>> {
+        if self.experiment == OBSERVE {
+            return self.observations(machines, study, overrides);
+        }
         let spec = case::experiment(&self.experiment)?;
-        let own = self
-            .set
-            .iter()
-            .map(|(name, value)| (name.clone(), list(value.clone()).iter().map(word).collect()));
-        let own: Settings = own.collect();
+        let own = self.settings();
         let deadline = self.deadline.as_deref().map(deadline).transpose()?;
         let vary = overrides.vary.or(self.vary).unwrap_or(study.vary);
         let own_repeat = self.repeat.unwrap_or(study.repeat);

@@ -21,7 +21,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-pub use self::question::Question;
+pub use self::question::{LIMIT, Question, SETTINGS};
 use self::{
     console::Console,
     events::{Figures, Sign, Watched},
@@ -30,7 +30,7 @@ use self::{
     phases::Phases,
     placed::Placed,
     programs::Program,
-    question::{Arrivals, TIMER, arrivals, loaded, registers},
+    question::{Arrivals, Asked, TIMER, arrivals, loaded, registers},
     view::{Resolved, Tasks, View},
 };
 use crate::{
@@ -256,6 +256,28 @@ impl<'m> Observed<'m> {
             is_watched: question.is_watched,
             view,
         })
+    }
+
+    /// Reads the image of a target, and finds its places by settings as [`settings`](Self::settings) returns
+    /// them.
+    ///
+    /// # Errors
+    /// The target has no image, or as [`new`](Self::new); a setting is unknown, or names a file.
+    pub fn by_settings(
+        machines: &'m Machines,
+        target: &Target,
+        settings: &[(String, String)],
+    ) -> Result<Self> {
+        let Some(image) = &target.image else {
+            bail!(
+                "`{target}` has no image to observe: write {}=$image@{}",
+                target.kernel,
+                target.machine
+            );
+        };
+        let asked = Asked::read(settings)?;
+        let observed = Self::new(machines, &asked.question(image, &target.machine))?;
+        Ok(Self { name: target.kernel.clone(), ..observed })
     }
 
     /// Checks that QEMU and its plugin are there, and builds the plugin in a checkout.

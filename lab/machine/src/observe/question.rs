@@ -1,12 +1,15 @@
 //! The question of an observation, and how the texts in it are read.
 
-use std::path::Path;
+use std::{path::Path, str::FromStr};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::image::Given;
+use super::{image::Given, view::View};
 use chronoscope_chips::Table;
-use chronoscope_units::{parse_hertz, printable};
+use chronoscope_units::{parse_hertz, printable, words};
+
+/// The number of instructions after which an observation ends, unless the user says otherwise.
+pub const LIMIT: u64 = 100_000_000;
 
 /// The image, the machine and the places that the user names.
 pub struct Question<'a> {
@@ -89,6 +92,93 @@ impl<'a> Question<'a> {
             view: None,
         }
     }
+}
+
+/// The settings of a question by their names, as a study writes them and a case keeps them. Settings that
+/// name files are none: a study opens no file of this computer.
+pub(super) struct Asked<'a> {
+    settings: &'a [(String, String)],
+    answer: Vec<String>,
+    append: String,
+    limit: u64,
+    nested: Option<u8>,
+}
+
+/// The setting that names a view of this version.
+const VIEW: &str = "view";
+
+/// The names of [`Asked`]'s settings.
+pub const SETTINGS: [&str; 14] = [
+    "answer", "append", "arrivals", "at", "chip", "crystal", "from", "limit", "nested", "phase",
+    "switch", "task", "to", VIEW,
+];
+
+impl<'a> Asked<'a> {
+    /// Reads the settings.
+    ///
+    /// # Errors
+    /// A name is unknown, a value is no number, or a view is a file.
+    pub(super) fn read(settings: &'a [(String, String)]) -> Result<Self> {
+        if let Some((name, _)) = settings.iter().find(|(name, _)| !SETTINGS.contains(&&**name)) {
+            let near = words::nearest(name, SETTINGS.into_iter());
+            bail!("`observe` has no setting `{}` in a study{near}", printable(name));
+        }
+        let mut asked = Self {
+            settings,
+            answer: Vec::new(),
+            append: String::new(),
+            limit: LIMIT,
+            nested: None,
+        };
+        if let Some(view) = asked.value(VIEW).filter(|view| !View::is_of_this_version(view)) {
+            bail!(
+                "`view = {}` is a file, and a study opens none: name one of this version",
+                printable(view)
+            );
+        }
+        // A parameter's value has no blanks; see `Observed::settings`.
+        let list = |name: &str| asked.value(name).map(|text| text.split('+').map(str::to_owned));
+        let answer =
+            list("answer").map(|words| words.map(|word| word.replacen(':', "=", 1)).collect());
+        let append = list("append").map(|words| words.collect::<Vec<_>>().join(" "));
+        let nested = asked.value("nested").map(|text| number(text, "nested")).transpose()?;
+        let limit = asked.value("limit").map(|text| number(text, "limit")).transpose()?;
+        (asked.answer, asked.append) = (answer.unwrap_or_default(), append.unwrap_or_default());
+        (asked.nested, asked.limit) = (nested, limit.unwrap_or(LIMIT));
+        Ok(asked)
+    }
+
+    fn value(&self, name: &str) -> Option<&'a str> {
+        self.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The question about an image on a machine of QEMU's.
+    pub(super) fn question<'q>(&'q self, image: &'q Path, machine: &'q str) -> Question<'q> {
+        Question {
+            machine: Some(machine),
+            at: self.value("at"),
+            chip: self.value("chip"),
+            crystal: self.value("crystal"),
+            answer: &self.answer,
+            from: self.value("from"),
+            to: self.value("to"),
+            switch: self.value("switch"),
+            task: self.value("task"),
+            limit: self.limit,
+            append: &self.append,
+            arrivals: self.value("arrivals"),
+            nested: self.nested,
+            phase: self.value("phase"),
+            view: self.value(VIEW),
+            ..Question::new(image)
+        }
+    }
+}
+
+/// # Errors
+/// The value is no number, or too large a one.
+fn number<N: FromStr>(text: &str, name: &str) -> Result<N> {
+    text.parse().ok().with_context(|| format!("`{name} = {}` is no number here", printable(text)))
 }
 
 /// The exception that arrives at every instruction of a round.

@@ -216,6 +216,11 @@ impl View {
         Self::parse(&text).map_err(|error| anyhow::anyhow!("{shown}: {error:#}"))
     }
 
+    /// Returns whether the name is of a view of this version, and not of a file.
+    pub fn is_of_this_version(name: &str) -> bool {
+        VIEWS.iter().any(|(known, _)| *known == name)
+    }
+
     /// Reads the text of a view.
     ///
     /// # Errors
