@@ -411,6 +411,8 @@ fn a_study_s_case_observes_an_image() {
     run("set = { view = \"./own.toml\" }").complains("is a file, and a study opens none");
     run("set = { limit = \"many\" }").complains("is no number here");
     run("set = { from = \"giv\" }").complains("has no symbols");
+    let many = |name: &str| format!("{name} = {:?}", (1..=101).collect::<Vec<u32>>());
+    run(&format!("set = {{ {}, {} }}", many("limit"), many("nested"))).complains("10000 cases");
     let named = study("").replace("own.toml", "none.toml");
     folder.file(
         "none.toml",

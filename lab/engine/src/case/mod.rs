@@ -284,11 +284,7 @@ pub fn expand(
             check(spec, parameter, value)?;
         }
     }
-    let product =
-        settings.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()));
-    if product.is_none_or(|product| product > MAX_CASES) {
-        bail!("`{}` would make more than {MAX_CASES} cases: give fewer values", spec.name);
-    }
+    check_product(spec.name, settings)?;
     let mut combinations: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for (parameter, default) in &table {
         let values = settings.get(parameter.name).cloned().unwrap_or_else(|| vec![default.clone()]);
@@ -316,6 +312,17 @@ pub fn expand(
         }
     };
     combinations.into_iter().map(make).filter_map(Result::transpose).collect()
+}
+
+/// # Errors
+/// The settings' lists make more than [`MAX_CASES`] cases of an experiment.
+pub(super) fn check_product(experiment: &str, settings: &Settings) -> Result<()> {
+    let product =
+        settings.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()));
+    if product.is_none_or(|product| product > MAX_CASES) {
+        bail!("`{experiment}` would make more than {MAX_CASES} cases: give fewer values");
+    }
+    Ok(())
 }
 
 /// The settings with all builds of the target's image where every one is asked for, and whether it

@@ -5,7 +5,9 @@ use anyhow::Result;
 use chronoscope_suite::Spec;
 
 use super::{Case, Vary};
-use chronoscope_machine::{Machine, Machines, Properties, observe::Observed, observe::PATIENCE};
+use chronoscope_machine::{
+    Machine, Machines, Properties, observe::Observed, observe::PATIENCE, observe::PROPERTIES,
+};
 use chronoscope_run::{
     Limit, Target, compared::StatisticChoice, names::IMPORT, names::OBSERVE, names::WATCH,
 };
@@ -70,7 +72,7 @@ impl Case {
     /// There is no such machine.
     pub fn properties(&self, machines: &Machines) -> Result<Properties> {
         match self.spec.name {
-            OBSERVE => Ok(Properties { is_emulated: true, ..Properties::default() }),
+            OBSERVE => Ok(PROPERTIES),
             _ => Ok(machines.describe(&self.target)?.properties),
         }
     }

@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 
 use super::{Entry, Overrides, Study, deadline};
-use crate::case::{Case, Settings};
+use crate::case::{Case, Settings, check_product};
 use chronoscope_machine::{Machines, observe::Observed, observe::SETTINGS};
 use chronoscope_run::compared::StatisticChoice;
 use chronoscope_units::words;
@@ -42,6 +42,7 @@ impl Entry {
         let mut settings = self.settings();
         let is_setting = |(name, _): &(String, _)| SETTINGS.contains(&name.as_str());
         settings.extend(overrides.settings.clone().into_iter().filter(is_setting));
+        check_product(&self.experiment, &settings)?;
         let combinations = combinations(&settings);
         let mut cases = Vec::new();
         for target in self.targets(overrides)? {

@@ -49,6 +49,10 @@ use object::Architecture;
 /// The longest time that an image may run for, whatever its limit of instructions.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
+/// The properties of every machine with an observer.
+pub const PROPERTIES: Properties =
+    Properties { offers_soaks: false, is_emulated: true, shares_the_host: true, slowness: 1 };
+
 /// A serial port of QEMU's that is connected to nothing.
 const NOWHERE: &str = "null";
 
@@ -473,7 +477,7 @@ pub(crate) fn name(path: &Path) -> String {
 
 impl Machine for Observed<'_> {
     fn properties(&self) -> Properties {
-        Properties { is_emulated: true, ..Properties::default() }
+        PROPERTIES
     }
 
     fn prepare(&self, _request: &Request, _stop: &AtomicBool) -> Result<Provenance> {
