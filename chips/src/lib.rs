@@ -150,6 +150,8 @@ pub struct Qemu {
     /// The rate of the processor's clock in QEMU, by which SysTick counts, in Hz; 0 without a
     /// SysTick. `None` if unmodified images cannot be observed on the machine.
     pub systick: Option<u64>,
+    /// Cycles of that clock in one of SysTick's reference clock; `None` for an STM32's.
+    pub reference: Option<u64>,
 }
 
 /// How tandem's own images are built and tested on a chip.

@@ -19,6 +19,15 @@ use crate::{
 /// The start of the flash memory of the STM32.
 const FLASH: u64 = 0x0800_0000;
 
+/// The machines with a Cortex-M3 or later, and where each has its vectors.
+const MACHINES: [(&str, u64); 5] = [
+    ("netduinoplus2", FLASH),
+    ("netduino2", FLASH),
+    ("mps2-an385", 0),
+    ("mps2-an386", 0),
+    ("mps2-an500", 0),
+];
+
 /// Ten rounds on a Cortex-M: PRIMASK for 4 instructions, BASEPRI for 3, a system call with the
 /// number 5 and a handler of 3, an interrupt that is set pending 3 instructions before it is
 /// enabled, another task, and another stack pointer of tasks. Each round prints six bits of SysTick.
@@ -282,8 +291,8 @@ tick:
 fn systick_s_interrupts_are_due_when_the_emulator_raises_them() {
     let folder = Folder::new("observe-systick");
     let code = fs::read(assembled(&folder, "thumbv7em", TICKS)).unwrap();
-    let image = folder.file("ticks.elf", elf(ARM, FLASH, &code));
-    for machine in ["netduinoplus2", "netduino2"] {
+    for (machine, base) in MACHINES {
+        let image = folder.file("ticks.elf", elf(ARM, base, &code));
         let case = observed(&image, machine, &[]);
         let [count, _, longest] = figures(&case, "SysTick, due to handler");
         assert!(count == 20 && longest <= 1, "{machine}: {case:#}");
@@ -308,8 +317,9 @@ fn cortex_m(folder: &Folder) -> String {
 #[test]
 fn calls_masks_interrupts_and_tasks_of_a_cortex_m_are_counted_to_the_instruction() {
     let folder = Folder::new("observe-cortex-m");
-    let image = cortex_m(&folder);
-    for machine in ["netduinoplus2", "netduino2"] {
+    let code = fs::read(assembled(&folder, "thumbv7em", CORTEX_M)).unwrap();
+    for (machine, base) in MACHINES {
+        let image = folder.file("rounds.elf", elf(ARM, base, &code));
         let case = observed(&image, machine, &[]);
         assert_eq!(figures(&case, "system call 5"), [10, 3, 3], "{machine}");
         assert_eq!(figures(&case, "interrupt 0"), [10, 2, 2], "{machine}");
@@ -321,6 +331,7 @@ fn calls_masks_interrupts_and_tasks_of_a_cortex_m_are_counted_to_the_instruction
         assert!(count == 8 && shortest == longest && shortest > 30, "{case:#}");
         assert_eq!(figures(&case, "in stack pointer 0x200"), [1, longest, longest]);
     }
+    let image = cortex_m(&folder);
     let case = observed(&image, "netduinoplus2", &["--task", "0x20000100"]);
     let [count, shortest, longest] = figures(&case, "from switch to switch");
     assert!(count == 8 && shortest == longest, "{case:#}");

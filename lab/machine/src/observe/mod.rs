@@ -110,7 +110,7 @@ impl<'m> Observed<'m> {
     /// # Errors
     /// The machine or a symbol is unknown, or the file is no image for the machine.
     pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
-        let rows = machines.table().targets().filter(|chip| chip.qemu.systick.is_some());
+        let rows = machines.table().chips.iter().filter(|chip| chip.qemu.systick.is_some());
         let parts = &machines.table().parts;
         let machine = match (question.machine, question.chip) {
             (Some(machine), _) => machine,

@@ -153,6 +153,9 @@ impl Observed<'_> {
         }
         if let Some(hertz) = self.emulated.qemu.systick.filter(|&hertz| hertz > 0) {
             plugin += &format!(",hertz={hertz}");
+            if let Some(ratio) = self.emulated.qemu.reference {
+                plugin += &format!(",reference={ratio}");
+            }
         }
         if let Some(task) = &self.task {
             plugin += &format!(",task={:#x}", task.address);

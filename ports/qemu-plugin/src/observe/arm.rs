@@ -140,8 +140,9 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// The state after a reset. `hertz` is the processor's clock; 0 if it is not known.
-    pub fn new(hertz: u64) -> Self {
+    /// The state after a reset. `hertz` is the processor's clock; 0 if it is not known. SysTick's
+    /// `reference` clock is slower by that ratio.
+    pub fn new(hertz: u64, reference: u64) -> Self {
         Self {
             active: Vec::new(),
             called: 0,
@@ -150,7 +151,7 @@ impl Arm {
             basepri: 0,
             is_unprivileged: false,
             masked: Masked::default(),
-            systick: (hertz > 0).then(|| SysTick::new(hertz)),
+            systick: (hertz > 0).then(|| SysTick::new(hertz, reference)),
         }
     }
 

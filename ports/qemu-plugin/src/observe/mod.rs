@@ -93,7 +93,7 @@ pub fn install(id: Id, info: &Info, arguments: &[String]) -> Result<(), String> 
     let events = Events::create(&settings.out, settings.events)
         .map_err(|error| format!("{} cannot be written: {error}", settings.out.display()))?;
     let family = match target {
-        "arm" => Family::Arm(Arm::new(settings.hertz)),
+        "arm" => Family::Arm(Arm::new(settings.hertz, settings.reference)),
         _ => Family::Riscv(Riscv::new()),
     };
     LIMIT.store(settings.limit, Relaxed);

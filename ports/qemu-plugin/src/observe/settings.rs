@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use super::words::{Field, Memory};
 
-const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, task=ADDRESS, \
+/// The ratio of the two clocks on an STM32.
+const REFERENCE: u64 = 8;
+
+const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, reference=RATIO, task=ADDRESS, \
                      field=OFFSET[:BYTES], word=ADDRESS, memory=FILE, range=ADDRESS:BYTES, \
                      requests=NUMBER and at=ADDRESS[:REGISTER]";
 
@@ -15,6 +18,8 @@ pub struct Settings {
     pub events: u64,
     /// The processor's cycles a second, by which SysTick counts; 0 if they are not known.
     pub hertz: u64,
+    /// Cycles of the processor's clock in one of SysTick's reference clock.
+    pub reference: u64,
     /// The address of the variable that holds the running task; without one, an address that no
     /// store has.
     pub task: u64,
@@ -33,7 +38,8 @@ pub struct Settings {
 impl Settings {
     pub fn parse(arguments: &[String]) -> Result<Self, String> {
         let (mut out, mut limit, mut events) = (None, u64::MAX, 1_000_000);
-        let (mut hertz, mut task, mut at) = (0, u64::MAX, Vec::new());
+        let (mut hertz, mut reference) = (0, REFERENCE);
+        let (mut task, mut at) = (u64::MAX, Vec::new());
         let (mut fields, mut memory, mut range) = (Vec::new(), None, None);
         let (mut words, mut requests) = (Vec::new(), u64::MAX);
         for argument in arguments {
@@ -72,6 +78,9 @@ impl Settings {
                 "requests" => requests = number().ok_or_else(wrong)?,
                 "events" => events = number().ok_or_else(wrong)?,
                 "hertz" => hertz = number().ok_or_else(wrong)?,
+                "reference" => {
+                    reference = number().filter(|ratio| *ratio > 0).ok_or_else(wrong)?;
+                }
                 "task" => task = address(value)?,
                 "at" => at.push(place()?),
                 _ => return Err(wrong()),
@@ -80,7 +89,7 @@ impl Settings {
         let out = out.ok_or("say where the events go: observe=FILE")?;
         let memory = memory.zip(range);
         let memory = memory.map(|(out, (address, bytes))| Memory { out, address, bytes });
-        Ok(Self { out, limit, events, hertz, task, at, fields, words, memory, requests })
+        Ok(Self { out, limit, events, hertz, reference, task, at, fields, words, memory, requests })
     }
 }
 

@@ -11,12 +11,11 @@ const ENABLE: u32 = 1;
 const INTERRUPT: u32 = 2;
 const PROCESSOR_CLOCK: u32 = 4;
 
-/// The ratio of the processor's clock to the reference clock, on the STM32 and in QEMU.
-const REFERENCE: u64 = 8;
-
 pub struct SysTick {
     /// A cycle of the processor's clock in ns, with 32 binary places.
     cycle: u64,
+    /// Cycles of the processor's clock in one of the reference clock.
+    reference: u64,
     control: u32,
     reload: u64,
     /// The counter is 0, and nothing has been counted since.
@@ -26,10 +25,11 @@ pub struct SysTick {
 }
 
 impl SysTick {
-    /// The state after a reset, with a processor of this many cycles a second.
-    pub fn new(hertz: u64) -> Self {
+    /// The state after a reset, with a processor of this many cycles a second, and a reference clock that
+    /// is slower by this ratio.
+    pub fn new(hertz: u64, reference: u64) -> Self {
         let cycle = (1_000_000_000 << 32) / hertz.max(1);
-        Self { cycle, control: 0, reload: 0, is_cleared: true, next: None }
+        Self { cycle, reference, control: 0, reload: 0, is_cleared: true, next: None }
     }
 
     /// Returns `true` if a store to `address` may change the timer.
@@ -71,7 +71,7 @@ impl SysTick {
 
     /// The length of some cycles in ns, rounded down as QEMU does.
     fn length(&self, cycles: u64) -> u64 {
-        let factor = if self.control & PROCESSOR_CLOCK != 0 { 1 } else { REFERENCE };
+        let factor = if self.control & PROCESSOR_CLOCK != 0 { 1 } else { self.reference };
         let length = u128::from(self.cycle) * u128::from(factor) * u128::from(cycles);
         (length >> 32) as u64
     }
