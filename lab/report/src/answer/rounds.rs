@@ -389,6 +389,7 @@ fn with_wait(runs: Vec<Stretch>, end: f64) -> Vec<Stretch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chronoscope_run::sample;
 
     #[test]
     fn a_handler_interrupts_what_runs_below_it() {
@@ -396,5 +397,36 @@ mod tests {
         let parts = outside(stretch(0.0, 10.0), &[stretch(2.0, 3.0), stretch(9.0, 12.0)]);
         assert_eq!(parts, [stretch(0.0, 2.0), stretch(3.0, 9.0)]);
         assert_eq!(outside(stretch(0.0, 1.0), &[]), [stretch(0.0, 1.0)]);
+    }
+
+    #[test]
+    fn a_wait_lasts_until_the_next_run_and_never_beyond_its_end() {
+        let runs = |from, to| Stretch { from, to, state: State::Runs };
+        let waits = |from, to| Stretch { from, to, state: State::Waits };
+        let all = with_wait(vec![runs(2.0, 3.0), runs(6.0, 8.0), runs(9.0, 9.5)], 8.0);
+        let expected =
+            [waits(0.0, 2.0), runs(2.0, 3.0), waits(3.0, 6.0), runs(6.0, 8.0), runs(9.0, 9.5)];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_panel_names_its_target_where_there_are_several() {
+        let mut run = sample::run();
+        run.cases.truncate(1);
+        let pick = Pick {
+            experiment: run.cases[0].experiment.clone(),
+            name: "a".into(),
+            ..Pick::default()
+        };
+        let headings = |run: &Run| -> Vec<String> {
+            panels(run, &Rounds::default(), &pick).into_iter().map(|panel| panel.heading).collect()
+        };
+        run.cases[0].verdict.status = Status::Inconclusive;
+        run.cases[0].evidence.clear();
+        assert_eq!(headings(&run), ["a"]);
+        let other = CaseResult { target: "other@host".into(), ..run.cases[0].clone() };
+        run.cases.push(other);
+        assert_eq!(headings(&run)[1], "other@host · a");
+        assert_eq!(headings(&run).len(), 2);
     }
 }

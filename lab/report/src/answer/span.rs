@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(plain(amount(3_121.0, "ns", false)), "3.1 µs");
         assert_eq!(plain(amount(204_159.0, "instructions", true)), "204 159 instructions");
         assert_eq!(
-            [0.004, 0.5, 1.024, 1.049, 1.2, 9.94, 24.4, 101.0].map(|one| plain(ratio(one))),
-            ["1/250", "0.50 ×", "1.02 ×", "1.05 ×", "1.2 ×", "9.9 ×", "24 ×", ">99 ×"]
+            [0.004, 0.5, 1.024, 1.049, 1.2, 9.94, 24.4, 99.5, 101.0].map(|one| plain(ratio(one))),
+            ["1/250", "0.50 ×", "1.02 ×", "1.05 ×", "1.2 ×", "9.9 ×", "24 ×", "100 ×", ">99 ×"]
         );
         assert_eq!([24.4, 101.0].map(|one| plain(multiple(one))), ["24 ×", "101 ×"]);
     }

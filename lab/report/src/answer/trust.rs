@@ -318,6 +318,17 @@ mod tests {
     }
 
     #[test]
+    fn the_load_counts_where_one_of_several_machines_is_this_host() {
+        let mut run = quiet();
+        let board = CaseResult { target: "linux@board:nucleo".into(), ..run.cases[0].clone() };
+        run.cases.push(board);
+        run.context.load = vec![1.0, 0.0, 0.0];
+        assert_eq!(heads(&run), ["Trust the medians, not the worst cases"]);
+        run.cases.remove(0);
+        assert_eq!(heads(&run), ["Trust it"]);
+    }
+
+    #[test]
     fn stolen_time_and_drift_are_reasons() {
         let mut run = quiet();
         run.cases[0].figures = vec![

@@ -174,6 +174,29 @@ fn an_answer_fits_its_screen() {
 
 /// A soak with a deadline and a trace: `run period -i 1000 -D 20s -b 200 --set trace=yes`.
 #[test]
+fn a_note_says_which_case_has_it_or_that_all_have() {
+    let mut run = sample::run();
+    run.cases.truncate(1);
+    run.cases[0].log = vec!["a note".into()];
+    let notes = |run: &Run| {
+        let problems = Answer::from_run(run).problems;
+        let notes = problems.iter().filter(|problem| problem.status.is_none());
+        notes.map(|note| note.words()).collect::<Vec<_>>()
+    };
+    let name =
+        format!("{} {} {}", run.cases[0].experiment, run.cases[0].target, run.cases[0].label);
+    assert_eq!(notes(&run), [format!("note: a note ({})", name.trim_end())]);
+    run.cases.push(run.cases[0].clone());
+    assert_eq!(notes(&run), ["note: a note (all cases)"]);
+    // The own notes of many cases are below the figures.
+    run.cases[1].log.clear();
+    run.cases.push(run.cases[1].clone());
+    assert_eq!(notes(&run).len(), 1);
+    run.cases.push(run.cases[1].clone());
+    assert!(notes(&run).is_empty());
+}
+
+#[test]
 fn misses_and_what_the_trace_lacks_are_on_the_first_screen() {
     let text = fs::read_to_string(folder().join("experiments/period.json")).unwrap();
     let mut run: Run = serde_json::from_str(&text).unwrap();

@@ -248,3 +248,42 @@ impl<I: Iterator<Item = Span>> Iterator for Slices<I> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chronoscope_run::sample;
+
+    fn starts_of(starts: &[f64], aligned: bool) -> Vec<u64> {
+        let mut series = sample::run().cases[0].series[0].clone();
+        series.samples = starts.iter().map(|start| (*start, 10.0)).collect();
+        series.by_repetition.truncate(1);
+        series.by_repetition[0].count = starts.len() as u64;
+        (series.per, series.nominal) = (1.0, 0.0);
+        let spans = spans(&series, 1.0, aligned);
+        spans[0].iter().map(|(begin, _)| *begin).collect()
+    }
+
+    #[test]
+    fn samples_stand_at_their_times_or_one_after_another() {
+        assert_eq!(starts_of(&[100.0, 150.0], false), [0, 50]);
+        assert_eq!(starts_of(&[100.0, 150.0], true), [100, 150]);
+        // A benchmark's samples have no times.
+        assert_eq!(starts_of(&[0.0, 0.0], false), [0, 10]);
+    }
+
+    #[test]
+    fn series_of_observations_and_of_imports_with_times_share_a_clock() {
+        let mut case = sample::run().cases[0].clone();
+        case.series[0].samples = vec![(5.0, 1.0)];
+        for (experiment, is_so) in
+            [(OBSERVE, true), (WATCH, true), (IMPORT, true), ("switch", false)]
+        {
+            case.experiment = experiment.into();
+            assert_eq!(is_aligned(&case), is_so, "{experiment}");
+        }
+        case.experiment = IMPORT.into();
+        case.series.iter_mut().for_each(|series| series.samples = vec![(0.0, 1.0)]);
+        assert!(!is_aligned(&case));
+    }
+}
