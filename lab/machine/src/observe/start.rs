@@ -50,8 +50,10 @@ impl Observed<'_> {
             let options = rounds.options(&file, first, self.chip.as_ref());
             let mut qemu = self.command(&options, NOWHERE)?;
             qemu.arg("-singlestep");
-            let arrivals = self.written(&mut qemu, &file, start)?;
-            Sweep::parse(str::from_utf8(&arrivals)?)
+            // The plugin ends QEMU, so a failing status is its own.
+            let discard = &mut |_: &[u8]| anyhow::Ok(());
+            child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
+            Sweep::parse(&fs::read_to_string(&file)?)
         };
         let tried = once(0)?.completed(once)?;
         let mut stream = StreamBuilder::begin(&self.name, start.request)?;
