@@ -107,7 +107,7 @@ pub(super) struct Asked<'a> {
 /// The setting that names a view of this version.
 const VIEW: &str = "view";
 
-/// The names of [`Asked`]'s settings.
+/// The names of the settings of an observation that a study may write.
 pub const SETTINGS: [&str; 14] = [
     "answer", "append", "arrivals", "at", "chip", "crystal", "from", "limit", "nested", "phase",
     "switch", "task", "to", VIEW,
