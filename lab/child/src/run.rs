@@ -97,7 +97,9 @@ fn run_patiently<E: From<Error>>(
     if status.success() {
         return Ok(errors);
     }
-    let complaint = printable(errors.lines().last().unwrap_or_default());
+    // An emulator's fatal line has its registers behind it.
+    let fatal = errors.lines().rfind(|line| line.contains("fatal: "));
+    let complaint = printable(fatal.or(errors.lines().last()).unwrap_or_default());
     let what = match status.signal() {
         Some(signal) => format!("{name} was killed by signal {signal}"),
         None => format!("{name} failed"),

@@ -347,6 +347,11 @@ fn files_without_symbols_show_the_same_switches() {
     let text = fs::read_to_string(&hex).unwrap();
     let cut = folder.file("cut.hex", &text[..text.len() - 20]);
     refused(&[&cut], "is no line of Intel HEX");
+    refused(&[&folder.file("empty.hex", ":00000001FF\n")], "has no bytes to load: it is empty");
+    let locks = folder.file("locks.bin", [0xff; 512]);
+    let observed =
+        chronoscope(&[&["observe", &locks, "--at", "0x08000000"], &request[..2]].concat());
+    assert!(observed.exits(4).stdout.contains("fatal: Lockup: can't escalate"), "{observed:?}");
     let archive = folder.path("programs.a");
     run(Command::new("llvm-ar").args(["rcs", &archive, &image, &hex])).exits(0);
     refused(&[&archive], "is an archive of 2 files (chronoscope-freertos, app.hex): take one");

@@ -95,6 +95,9 @@ pub(super) fn read(
         ),
     };
     let elf = elf(&pieces, row);
+    if loads(&elf).is_empty() {
+        bail!("{shown} has no bytes to load: it is empty");
+    }
     if !is_in_memory(&elf, row) {
         return Err(no_room(&shown, at, row));
     }
