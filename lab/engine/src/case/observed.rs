@@ -53,10 +53,11 @@ static IMPORTING: Spec = Spec {
 };
 
 impl Case {
-    /// Opens the machine that runs the case. Starts nothing yet.
+    /// Opens the machine that runs the case. Of an observation with a view, the image runs until its
+    /// first tasks have been checked; otherwise nothing starts yet.
     ///
     /// # Errors
-    /// There is no such machine, or the image of an observation is not the one that was planned with.
+    /// There is no such machine, or the image cannot be observed so.
     pub fn open<'m>(&self, machines: &'m Machines) -> Result<Box<dyn Machine + 'm>> {
         if self.spec.name != OBSERVE {
             return machines.open(&self.target);

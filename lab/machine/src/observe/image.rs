@@ -229,7 +229,7 @@ impl Image {
     /// # Errors
     /// The image has no such symbol, or several.
     pub fn place(&self, text: &str) -> Result<Place> {
-        self.named(text, Sort::Code)?.ok_or_else(|| self.unknown(text, Sort::Code))
+        self.find_place(text, Sort::Code)?.ok_or_else(|| self.unknown(text, Sort::Code))
     }
 
     /// Finds a variable by its symbol, or by an address.
@@ -237,14 +237,14 @@ impl Image {
     /// # Errors
     /// The image has no such symbol, or several.
     pub fn variable(&self, text: &str) -> Result<Place> {
-        self.named(text, Sort::Variable)?.ok_or_else(|| self.unknown(text, Sort::Variable))
+        self.find_place(text, Sort::Variable)?.ok_or_else(|| self.unknown(text, Sort::Variable))
     }
 
     /// Finds the place of a symbol, or of an address; `None` if the image has no such symbol.
     ///
     /// # Errors
     /// The image has several, or the address is none.
-    pub(super) fn named(&self, text: &str, sort: Sort) -> Result<Option<Place>> {
+    pub(super) fn find_place(&self, text: &str, sort: Sort) -> Result<Option<Place>> {
         let Some(digits) = text.strip_prefix("0x") else {
             let address = self.find(text, sort)?;
             return Ok(address.map(|address| Place { name: short(text, address), address }));

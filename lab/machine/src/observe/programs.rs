@@ -5,7 +5,10 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::image::{Image, Place, Sort};
+use super::{
+    image::{Image, Place, Sort},
+    question::file_and_number,
+};
 use chronoscope_units::printable;
 
 /// A program in the machine.
@@ -21,8 +24,7 @@ impl Program {
     /// # Errors
     /// The file is missing, is no ELF file, or is for another processor.
     pub(super) fn read(text: &str, beside: &Image) -> Result<Self> {
-        let parts = text.rsplit_once("@0x");
-        let parts = parts.and_then(|(file, at)| Some((file, u64::from_str_radix(at, 16).ok()?)));
+        let parts = file_and_number(text);
         let (file, space) = parts.map_or((text, None), |(file, space)| (file, Some(space)));
         let image = Image::read(Path::new(file))?;
         if image.architecture != beside.architecture {
@@ -54,12 +56,12 @@ pub(super) fn place(
     text: &str,
     sort: Sort,
 ) -> Result<(Place, Option<u64>)> {
-    if let Some(place) = image.named(text, sort)? {
+    if let Some(place) = image.find_place(text, sort)? {
         return Ok((place, None));
     }
     let mut found: Option<(&Program, Place)> = None;
     for program in programs {
-        let Some(place) = program.image.named(text, sort)? else { continue };
+        let Some(place) = program.image.find_place(text, sort)? else { continue };
         if let Some((other, _)) = found {
             bail!(
                 "`{}` is in {} and in {}: name one of them as --symbols",

@@ -247,11 +247,15 @@ fn crystal(text: &str) -> Result<u32> {
     hertz.with_context(|| format!("`--crystal {}`: give 1MHz to 50MHz", printable(text)))
 }
 
+/// The file and the number of a text `FILE@0xNUMBER`.
+pub(super) fn file_and_number(text: &str) -> Option<(&str, u64)> {
+    let (file, number) = text.rsplit_once("@0x")?;
+    Some((file, u64::from_str_radix(number, 16).ok()?))
+}
+
 /// Reads a file that is given with its address, as `FILE@0xADDRESS`.
 pub(super) fn loaded(text: &str) -> Result<(Given, u64)> {
-    let parts = text.rsplit_once("@0x");
-    let parts = parts.and_then(|(file, at)| Some((file, u64::from_str_radix(at, 16).ok()?)));
-    let Some((file, address)) = parts else {
+    let Some((file, address)) = file_and_number(text) else {
         bail!("`{}`: name a file and its address, as app.bin@0x86000000", printable(text));
     };
     Ok((Given::read(Path::new(file))?, address))

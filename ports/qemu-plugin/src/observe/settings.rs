@@ -7,8 +7,8 @@ use super::words::{Field, Memory};
 /// The ratio of the two clocks on an STM32.
 const REFERENCE: u64 = 8;
 
-const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, reference=RATIO, task=ADDRESS, \
-                     field=OFFSET[:BYTES], word=ADDRESS, memory=FILE, range=ADDRESS:BYTES, \
+const TAKES: &str = "observe=FILE, limit=INSTRUCTIONS, events=COUNT, hertz=CYCLES, reference=RATIO, \
+                     task=ADDRESS, field=OFFSET[:BYTES], word=ADDRESS, memory=FILE, range=ADDRESS:BYTES, \
                      requests=NUMBER and at=ADDRESS[:REGISTER]";
 
 pub struct Settings {
