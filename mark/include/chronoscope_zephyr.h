@@ -18,24 +18,25 @@
 
 #if defined(CHRONO_MARK_BOARD) && !defined(CHRONO_MARK_OFF) && defined(CHRONO_MARK_IMPLEMENTATION)
 void sys_trace_thread_name_set_user(struct k_thread *thread);
-void sys_trace_thread_switched_in_user(void);
-void sys_trace_thread_switched_out_user(void);
 void sys_trace_thread_sched_ready_user(struct k_thread *thread);
-void sys_trace_isr_enter_user(void);
-void sys_trace_isr_exit_user(void);
+/* By their symbols: up to Zephyr 3.2 their declarations have an argument, which is not looked at. */
+void chrono_zephyr_in(void) __asm__("sys_trace_thread_switched_in_user");
+void chrono_zephyr_out(void) __asm__("sys_trace_thread_switched_out_user");
+void chrono_zephyr_enter(void) __asm__("sys_trace_isr_enter_user");
+void chrono_zephyr_exit(void) __asm__("sys_trace_isr_exit_user");
 
 void sys_trace_thread_name_set_user(struct k_thread *thread) {
     chrono_name((uint32_t)thread, k_thread_name_get(thread));
 }
-void sys_trace_thread_switched_in_user(void) {
-    CHRONO_VALUE(task_runs, (uint32_t)k_sched_current_thread_query());
+void chrono_zephyr_in(void) {
+    CHRONO_VALUE(task_runs, (uint32_t)_current);
 }
-void sys_trace_thread_switched_out_user(void) { CHRONO_VALUE(task_runs, 0); }
+void chrono_zephyr_out(void) { CHRONO_VALUE(task_runs, 0); }
 void sys_trace_thread_sched_ready_user(struct k_thread *thread) {
     CHRONO_VALUE(task_ready, (uint32_t)thread);
 }
-void sys_trace_isr_enter_user(void) { CHRONO_BEGIN(interrupt); }
-void sys_trace_isr_exit_user(void) { CHRONO_END(interrupt); }
+void chrono_zephyr_enter(void) { CHRONO_BEGIN(interrupt); }
+void chrono_zephyr_exit(void) { CHRONO_END(interrupt); }
 #endif
 
 #endif

@@ -13,7 +13,7 @@ use object::{Object, ObjectSection, SectionKind, read::archive::ArchiveFile};
 
 use crate::{
     command, firmware,
-    repository::{copy, root, target},
+    repository::{copy, copy_folder, root, target},
     rust::Toolchain,
 };
 
@@ -71,7 +71,7 @@ fn chips() -> Vec<Chip> {
 }
 
 /// Files of the repository, and their places in the kit.
-const FILES: [(&str, &str); 36] = [
+const FILES: [(&str, &str); 30] = [
     ("ports/c/include/chronoscope.h", "include/chronoscope.h"),
     ("ports/c/kit/README.md", "README.md"),
     ("ports/c/kit/chronoscopeConfig.cmake", "lib/cmake/chronoscope/chronoscopeConfig.cmake"),
@@ -100,15 +100,12 @@ const FILES: [(&str, &str); 36] = [
     ("ports/c/freestanding/string.h", "cortex-m4/freestanding/string.h"),
     ("ports/firmware/kernels/freertos/src/FreeRTOSConfig.h", "cortex-m4/FreeRTOSConfig.h"),
     ("ports/firmware/kernels/freertos/src/heap.c", "cortex-m4/heap.c"),
-    ("ports/c/kit/zephyr/module.yml", "zephyr/module.yml"),
-    ("ports/c/kit/zephyr/Kconfig", "zephyr/Kconfig"),
-    ("ports/c/kit/zephyr/CMakeLists.txt", "zephyr/CMakeLists.txt"),
-    ("ports/c/kit/zephyr/app/CMakeLists.txt", "zephyr/app/CMakeLists.txt"),
-    ("ports/c/kit/zephyr/app/prj.conf", "zephyr/app/prj.conf"),
-    ("ports/c/kit/zephyr/app/src/main.c", "zephyr/app/src/main.c"),
     ("LICENSE-MIT", "LICENSE-MIT"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
+
+/// The module and the application of Zephyr: a folder of the repository, and its place in the kit.
+const ZEPHYR: (&str, &str) = ("ports/c/kit/zephyr", "zephyr");
 
 struct Options {
     folder: PathBuf,
@@ -127,6 +124,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     for (from, to) in FILES {
         copy(&root().join(from), &options.folder.join(to))?;
     }
+    copy_folder(&root().join(ZEPHYR.0), &options.folder.join(ZEPHYR.1))?;
     for chip in &options.chips {
         for (feature, end) in chip.clocks {
             let library = build(chip, feature, options.experiments.as_deref())?;
@@ -292,15 +290,16 @@ mod tests {
     /// `scripts/zephyr_module.py`), and one whose folder or file is not there.
     #[test]
     fn the_module_of_zephyr_has_known_keys_and_names_files_of_the_kit() {
-        let text = fs::read_to_string(root().join("ports/c/kit/zephyr/module.yml")).unwrap();
+        let module = root().join(ZEPHYR.0);
+        let text = fs::read_to_string(module.join("module.yml")).unwrap();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let pairs: Vec<_> = lines.filter_map(|line| line.split_once(':')).collect();
         let value = |key: &str| pairs.iter().find(|pair| pair.0 == key).unwrap().1.trim();
         for (key, _) in &pairs {
             assert!(["name", "build", "  cmake", "  kconfig"].contains(key), "{key}");
         }
-        let has = |file: String| FILES.iter().any(|(_, place)| *place == file);
-        assert!(has(format!("{}/CMakeLists.txt", value("  cmake"))));
-        assert!(has(value("  kconfig").to_owned()));
+        let kit = module.parent().unwrap();
+        assert!(kit.join(value("  cmake")).join("CMakeLists.txt").is_file());
+        assert!(kit.join(value("  kconfig")).is_file());
     }
 }

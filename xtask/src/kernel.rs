@@ -2,7 +2,7 @@
 //! it.
 
 use std::{
-    env,
+    env, fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
     process::Command,
@@ -47,9 +47,9 @@ const KERNELS: [Kernel; 2] = [
         name: "zephyr",
         variable: "ZEPHYR_BASE",
         file: "share/zephyr-package/cmake/ZephyrConfig.cmake",
-        clone: "git clone --branch v4.2.0 https://github.com/zephyrproject-rtos/zephyr && pip \
-                install -r zephyr/scripts/requirements-base.txt",
-        machine: "qemu_riscv32",
+        clone: "git clone --branch v3.2.0 https://github.com/zephyrproject-rtos/zephyr, and beside it \
+                https://github.com/zephyrproject-rtos/cmsis as modules/hal/cmsis",
+        machine: "cortex-m4",
         build: zephyr,
     },
 ];
@@ -102,22 +102,53 @@ fn threadx(tree: &Path) -> Result<PathBuf> {
     firmware::image(TRIPLE, PACKAGE)
 }
 
-/// Builds the kit's application for Zephyr's board `qemu_riscv32` by Debian's compiler. Each tree has
-/// a build folder of its own, because CMake's cache keeps the paths of a tree.
+/// Builds the kit's application for its board, by Debian's compiler. Each tree has a build folder of
+/// its own, because CMake's cache keeps the paths of a tree.
+///
+/// # Errors
+/// The tree has another version's model of boards, or lacks CMSIS beside it; CMake has failed.
 fn zephyr(tree: &Path) -> Result<PathBuf> {
-    let compiler = firmware::c_compiler("riscv32imac-unknown-none-elf")?;
+    const BOARD: &str = "chronoscope_stm32f405";
+    let version = fs::read_to_string(tree.join("VERSION")).unwrap_or_default();
+    let version = release(&version).context("the tree's file VERSION says no version")?;
+    ensure!(
+        ((3, 2)..(3, 7)).contains(&version),
+        "Zephyr {}.{} describes boards in another way than the kit's application, which is for 3.2 (to \
+         3.6): git checkout v3.2.0",
+        version.0,
+        version.1
+    );
+    let cmsis = tree.with_file_name("modules/hal/cmsis");
+    ensure!(
+        cmsis.join("zephyr/module.yml").is_file(),
+        "Zephyr needs CMSIS in {}, of the revision that its west.yml names: west update cmsis",
+        cmsis.display()
+    );
+    let compiler = firmware::c_compiler("thumbv7em-none-eabihf")?;
     packages::need(&[compiler], compiler)?;
+    packages::need(&["cmake", "dtc"], "zephyr")?;
     let kit = target()?.join("c-kit/kit");
     let build = target()?.join(format!("zephyr/{:016x}", hash(tree)));
-    c_kit::run(&["-o", &kit.display().to_string(), "--chip", "rv32"])?;
+    c_kit::run(&["-o", &kit.display().to_string(), "--chip", "cortex-m4"])?;
     let mut cmake = Command::new("cmake");
     cmake.env("ZEPHYR_BASE", tree).arg("--fresh");
     cmake.arg("-S").arg(kit.join("zephyr/app")).arg("-B").arg(&build);
-    cmake.args(["-DBOARD=qemu_riscv32", "-DZEPHYR_TOOLCHAIN_VARIANT=cross-compile"]);
+    cmake.arg(format!("-DBOARD={BOARD}")).arg("-DZEPHYR_TOOLCHAIN_VARIANT=cross-compile");
     cmake.arg(format!("-DCROSS_COMPILE={}", prefix(compiler)?));
-    command::run(cmake.arg(format!("-DZEPHYR_EXTRA_MODULES={}", kit.display())))?;
+    // Both by name: without a workspace of west's, Zephyr looks for no others.
+    cmake.arg(format!("-DZEPHYR_MODULES={};{}", kit.display(), cmsis.display()));
+    command::run(&mut cmake)?;
     command::run(Command::new("cmake").env("ZEPHYR_BASE", tree).arg("--build").arg(&build))?;
     Ok(build.join("zephyr/zephyr.elf"))
+}
+
+/// The major and the minor number in the text of Zephyr's file VERSION.
+fn release(version: &str) -> Option<(u32, u32)> {
+    let number = |name: &str| {
+        let mut lines = version.lines().filter_map(|line| line.split_once('='));
+        lines.find(|(key, _)| key.trim() == name)?.1.trim().parse().ok()
+    };
+    Some((number("VERSION_MAJOR")?, number("VERSION_MINOR")?))
 }
 
 /// The path of the compiler without its last word, as `/usr/bin/riscv64-unknown-elf-`. Zephyr takes a
@@ -144,6 +175,7 @@ fn hash(path: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repository::TemporaryFolder;
 
     #[test]
     fn a_missing_tree_is_one_line_with_the_command_that_clones_it() {
@@ -154,6 +186,21 @@ mod tests {
             assert!(error.contains("/nowhere is no tree of"), "{error}");
             assert!(!error.contains('\n'));
         }
+    }
+
+    #[test]
+    fn a_tree_that_the_application_is_not_for_is_a_line() {
+        let folder = TemporaryFolder::new(target().unwrap().join("trees/zephyr")).unwrap();
+        let refused = |version: &str| {
+            fs::write(folder.0.join("VERSION"), version).unwrap();
+            zephyr(&folder.0).unwrap_err().to_string()
+        };
+        assert_eq!(refused("VERSION_MAJOR = x"), "the tree's file VERSION says no version");
+        let newer = refused("VERSION_MAJOR = 4\nVERSION_MINOR = 2\n");
+        assert!(newer.starts_with("Zephyr 4.2 describes boards in another way"), "{newer}");
+        let alone = refused("VERSION_MAJOR = 3\nVERSION_MINOR = 2\n");
+        assert!(alone.contains("trees/modules/hal/cmsis, of the revision"), "{alone}");
+        assert!(![newer, alone].concat().contains('\n'));
     }
 
     #[test]

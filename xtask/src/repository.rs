@@ -44,6 +44,23 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Copies the files of a folder and of those within it, likewise.
+///
+/// # Errors
+/// The folder cannot be read, or as [`copy`].
+pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    let read = || format!("cannot read {}", from.display());
+    for entry in fs::read_dir(from).with_context(read)? {
+        let entry = entry.with_context(read)?;
+        let place = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &place)?,
+            false => copy(&entry.path(), &place)?,
+        }
+    }
+    Ok(())
+}
+
 /// A folder that is removed when the value is dropped.
 pub struct TemporaryFolder(pub PathBuf);
 

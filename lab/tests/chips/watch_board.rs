@@ -221,7 +221,7 @@ const ZEPHYR: &str = "
     struct k_thread;
     typedef struct k_thread *k_tid_t;
     const char *k_thread_name_get(k_tid_t thread);
-    k_tid_t k_sched_current_thread_query(void);
+    extern k_tid_t _current;
 ";
 
 /// Their figures were tried by hand with ThreadX' own sources.

@@ -86,13 +86,15 @@ impl Sizes {
 pub(super) enum Sort {
     Code,
     Variable,
+    /// A variable with a type: no end of a section that the linker names.
+    Object,
 }
 
 impl Sort {
     fn words(self) -> &'static str {
         match self {
             Self::Code => "functions",
-            Self::Variable => "variables",
+            Self::Variable | Self::Object => "variables",
         }
     }
 }
@@ -273,16 +275,21 @@ impl Image {
         Ok(start..start.saturating_add(size))
     }
 
-    /// The variables that begin in these addresses, by their addresses.
+    /// The variables that begin in these addresses, by their addresses; of several at one address, those with a
+    /// type are first.
     pub(super) fn variables(&self, within: &Range<u64>) -> Vec<(u64, String)> {
         let mut found = Vec::new();
-        self.each_symbol(Sort::Variable, |name, address| {
-            if within.contains(&address) && name.len() <= LONGEST_SUGGESTED {
-                let name = demangled(name).unwrap_or_else(|| name.to_owned());
-                found.push((address, name));
-            }
-        });
-        found.sort();
+        for sort in [Sort::Object, Sort::Variable] {
+            let typed = found.len();
+            self.each_symbol(sort, |name, address| {
+                if within.contains(&address) && name.len() <= LONGEST_SUGGESTED {
+                    let name = demangled(name).unwrap_or_else(|| name.to_owned());
+                    found.push((address, name));
+                }
+            });
+            found[typed..].sort();
+        }
+        found.sort_by_key(|(address, _)| *address);
         found
     }
 
@@ -356,6 +363,7 @@ impl Image {
                     SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label
                 ),
                 Sort::Variable => matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Unknown),
+                Sort::Object => symbol.kind() == SymbolKind::Data,
             };
             let Ok(name) = symbol.name_bytes() else { continue };
             // Names such as `$x` and `.L5` are the assembler's own.

@@ -88,6 +88,8 @@ struct Task {
     wait: Option<Wait>,
     #[serde(default, rename = "check")]
     checks: Vec<Check>,
+    /// A record for which this holds is no task: it stands for one while the kernel starts.
+    dummy: Option<Check>,
 }
 
 /// A task's name: letters in the record, their address and number, or their address alone.
@@ -101,7 +103,7 @@ struct Name {
     length: Option<Position>,
     /// The most letters at the address in `at`, with a zero at their end.
     to_zero: Option<u64>,
-    /// The name of a task that has none.
+    /// The name of a task that has none: no letters at the address, no address, or an empty name in the record.
     unnamed: Option<String>,
 }
 
@@ -113,7 +115,8 @@ struct Stack {
     fill: u8,
 }
 
-/// The list that a task is in, or a number: ready tasks have a list of `ready-in`, or the number `ready-is`.
+/// The list that a task is in, or a number: ready tasks have a list of `ready-in`, or the number `ready-is`
+/// in the bits of `mask`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct State {
@@ -121,6 +124,8 @@ struct State {
     /// The variable whose lists hold ready tasks.
     ready_in: Option<String>,
     ready_is: Option<u64>,
+    /// The bits of the word that are the state; all of them, if absent.
+    mask: Option<u64>,
 }
 
 /// Rings of ready tasks in a kernel of 32 bits, in place of a state: see the module `rings`.
@@ -152,6 +157,8 @@ struct Wait {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Check {
     at: Position,
+    /// The bits of the word that are compared; all of them, if absent.
+    mask: Option<u64>,
     is: Option<Expected>,
     at_most: Option<u64>,
 }
@@ -259,6 +266,9 @@ impl View {
         if state.is_some_and(|state| state.ready_in.is_some() == state.ready_is.is_some()) {
             bail!("[task.state] tells ready tasks by `ready-in` or by `ready-is`: write one");
         }
+        if state.is_some_and(|state| state.mask.is_some() && state.ready_is.is_none()) {
+            bail!("[task.state] has a `mask`, which goes with `ready-is`");
+        }
         if state.is_none() && self.objects.iter().any(|object| object.state.is_some()) {
             bail!("an [[object]] has a `state`, and there is no [task.state]");
         }
@@ -330,6 +340,8 @@ mod tests {
         for end in ["state = { at = { offset = 0 } }", both] {
             assert!(check(&format!("{state}{end}")).contains("`ready-in` or by `ready-is`"));
         }
+        let mask = "state = { at = { offset = 0 }, ready-in = \"a\", mask = 1 }";
+        assert!(check(&format!("{state}{mask}")).contains("goes with `ready-is`"));
         let object =
             "[[object]]\nlist = { offset = 0 }\nstate = 1\ncheck = { at = { offset = 0 }, is = 1 }";
         assert!(check(&format!("{state}{object}")).contains("there is no [task.state]"));

@@ -47,6 +47,7 @@ pub(in crate::observe) struct Record {
     pub rings: Option<RingPlaces>,
     pub wait: Option<(u64, Range<u64>)>,
     pub checks: Vec<CheckPlace>,
+    pub dummy: Option<CheckPlace>,
 }
 
 #[derive(Debug)]
@@ -64,7 +65,8 @@ pub(in crate::observe) enum NamePlace {
 pub(in crate::observe) enum Ready {
     /// An address of a list.
     In(Range<u64>),
-    Is(u64),
+    /// The number in these bits of the word.
+    Is { number: u64, mask: u64 },
 }
 
 /// The words of rings of ready tasks: addresses of the kernel's, and offsets in a task's record.
@@ -83,6 +85,7 @@ pub(in crate::observe) struct CheckPlace {
     /// The member's name, or the offset.
     pub what: String,
     pub offset: i64,
+    pub mask: u64,
     pub expects: Expects,
 }
 
@@ -158,13 +161,17 @@ impl Source<'_> {
             (None, Some(most)) => Expects::AtMost(most),
             _ => bail!("the check of `{}` needs `is` or `at-most`", printable(&what)),
         };
-        Ok(CheckPlace { what, offset: i64::try_from(offset)?, expects })
+        let mask = check.mask.unwrap_or(u64::MAX);
+        Ok(CheckPlace { what, offset: i64::try_from(offset)?, mask, expects })
     }
 
     fn state(&self, kind: Option<&str>, state: &State) -> Result<(u64, Ready)> {
         let ready = match (&state.ready_in, state.ready_is) {
             (Some(lists), _) => Ready::In(self.image.extent(lists)?),
-            (None, value) => Ready::Is(value.unwrap_or_default()),
+            (None, value) => Ready::Is {
+                number: value.unwrap_or_default(),
+                mask: state.mask.unwrap_or(u64::MAX),
+            },
         };
         Ok((self.offset(kind, &state.at)?, ready))
     }
@@ -252,6 +259,8 @@ impl Resolved {
             (record.state, record.wait) = (state.transpose()?, wait.transpose()?);
             let checks = task.checks.iter().map(|check| source.check(kind, check));
             record.checks = checks.collect::<Result<_>>()?;
+            let dummy = task.dummy.as_ref().map(|dummy| source.check(kind, dummy));
+            record.dummy = dummy.transpose()?;
         }
         let objects = view.objects.iter().map(|object| source.object(object));
         let objects = objects.collect::<Result<_>>()?;
@@ -277,10 +286,12 @@ impl Resolved {
 
     /// The plugin's options for the fields of tasks, and for other words.
     pub fn fields(&self) -> Vec<String> {
-        let Record { name, priority, stack, state, rings, wait, checks, unnamed: _ } = &self.record;
+        let Record { name, priority, stack, state, rings, wait, checks, dummy, unnamed: _ } =
+            &self.record;
         let word = self.pointer;
         let mut fields: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
-        let offsets = checks.iter().filter_map(|check| u64::try_from(check.offset).ok());
+        let offsets =
+            checks.iter().chain(dummy).filter_map(|check| u64::try_from(check.offset).ok());
         let names = match name {
             Some(NamePlace::Inside(at, bytes)) => *at..at + bytes,
             _ => 0..0,

@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
         if let Some((_, ready)) = state.filter(|(at, _)| is_field(Some(*at))) {
             let is_ready = match ready {
                 Ready::In(lists) => lists.contains(&value),
-                Ready::Is(number) => *number == value,
+                Ready::Is { number, mask } => *number == value & mask,
             };
             match (value, ready, is_ready) {
                 (_, _, true) => self.release(record, now),
@@ -330,6 +330,8 @@ impl<'a> Reader<'a> {
         } else if let Some((_, lists)) = wait.filter(|(at, _)| is_field(Some(*at))) {
             if lists.contains(&value) {
                 self.release(record, now);
+            } else if value != 0 {
+                self.learn_wait(record);
             }
         } else if is_field(fields.priority) {
             self.task(record).priority = Some(value);
@@ -382,6 +384,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Some kernels write a task's new state before the object that it waits for.
+    fn learn_wait(&mut self, record: u64) {
+        let learnt = self.waited(record);
+        let task = self.task(record);
+        let Some((at, Waited::Unknown)) = task.wait else { return };
+        task.wait = Some((at, learnt));
+        let goes_on = matches!(learnt, Waited::Object(_, Some(_)));
+        if goes_on && let Some(ended) = task.responses.pop_if(|job| job.start + job.length == at) {
+            task.job = Some(ended.start);
+        }
+    }
+
     /// The object of the wait of a task that leaves the ready tasks.
     fn waited(&self, record: u64) -> Waited {
         let field =
@@ -408,10 +422,10 @@ impl<'a> Reader<'a> {
 
     fn holds(&self, check: &CheckPlace, base: u64, record: u64) -> bool {
         let word = self.words.get(&base.wrapping_add_signed(check.offset));
-        word.is_some_and(|word| match check.expects {
-            Expects::Number(number) => *word == number,
-            Expects::AtMost(most) => *word <= most,
-            Expects::Task => *word == record,
+        word.map(|word| word & check.mask).is_some_and(|word| match check.expects {
+            Expects::Number(number) => word == number,
+            Expects::AtMost(most) => word <= most,
+            Expects::Task => word == record,
         })
     }
 
@@ -421,6 +435,11 @@ impl<'a> Reader<'a> {
     /// A task has no such record.
     fn check_new(&mut self) -> Result<()> {
         while let Some(record) = self.new.pop_first() {
+            let dummy = self.view.record.dummy.as_ref();
+            if dummy.is_some_and(|dummy| self.holds(dummy, record, record)) {
+                self.forget(record);
+                continue;
+            }
             for check in &self.view.record.checks {
                 if !self.holds(check, record, record) {
                     let found = self.words.get(&record.wrapping_add_signed(check.offset));
@@ -453,6 +472,21 @@ impl<'a> Reader<'a> {
         )
     }
 
+    /// Takes a record back that is no task.
+    fn forget(&mut self, record: u64) {
+        self.tasks.tasks.remove(&record);
+        for (_, who) in &mut self.tasks.stretches {
+            if *who == Share::Task(record) {
+                *who = Share::Start;
+            }
+        }
+        for task in [&mut self.running, &mut self.ran] {
+            if *task == record {
+                *task = 0;
+            }
+        }
+    }
+
     /// A task's name.
     ///
     /// # Errors
@@ -473,6 +507,11 @@ impl<'a> Reader<'a> {
             },
         };
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(unnamed) = &self.view.record.unnamed
+            && text.as_deref() == Some("")
+        {
+            return Ok(unnamed.clone());
+        }
         match text.filter(|text| !text.is_empty() && !text.contains(is_unprintable)) {
             Some(text) => Ok(text),
             None => bail!("the task at {record:#x} has no printable name{}", self.mend()),
@@ -529,5 +568,100 @@ impl TaskFigures {
         if self.is_ready {
             self.left.get_or_insert(now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::view::resolve::{ObjectPlaces, Record};
+
+    const MAIN: u64 = 0x100;
+    const WORKER: u64 = 0x200;
+    const MUTEX: u64 = 0x300;
+    const STATE: u64 = 4;
+    const WAIT: u64 = 8;
+    const HOLDER: i64 = 12;
+
+    /// A kernel whose tasks are ready while the second byte of their state is 0, and a stand-in's is 1.
+    fn view() -> Resolved {
+        let check =
+            |offset, mask, expects| CheckPlace { what: String::new(), offset, mask, expects };
+        let any = || check(HOLDER, u64::MAX, Expects::AtMost(u64::MAX));
+        Resolved {
+            kernel: "test".to_owned(),
+            running: Some(0),
+            starts: None,
+            offsets_of: String::new(),
+            pointer: 4,
+            record: Record {
+                state: Some((STATE, Ready::Is { number: 0, mask: 0xff00 })),
+                wait: Some((WAIT, 0..0)),
+                dummy: Some(check(STATE as i64, 0xff00, Expects::Number(0x100))),
+                ..Record::default()
+            },
+            objects: vec![ObjectPlaces {
+                object: 0,
+                state: None,
+                check: any(),
+                held_if: Some(any()),
+                holder: Some(HOLDER),
+            }],
+            tasks_are_handlers: false,
+            sequences: Vec::new(),
+        }
+    }
+
+    fn tasks(events: &[[u64; 3]]) -> Tasks {
+        let bytes: Vec<u8> = events.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        Tasks::from_events(&bytes, &view(), 0, None).unwrap()
+    }
+
+    /// A word at an address, at an instant.
+    fn word(now: u64, address: u64, value: u64) -> [[u64; 3]; 2] {
+        [[WORD_AT, now, address], [WORD, now, value]]
+    }
+
+    #[test]
+    fn a_record_that_stands_for_a_task_while_the_kernel_starts_is_none() {
+        let mut events = vec![[TASK, 0, MAIN]];
+        events.extend(word(0, MAIN + STATE, 0x1ff));
+        events.push([TASK, 10, WORKER]);
+        events.extend(word(10, WORKER + STATE, 0x0ff));
+        events.push([TASK, 30, 0]);
+        let tasks = tasks(&events);
+        assert_eq!(tasks.tasks.keys().collect::<Vec<_>>(), [&WORKER]);
+        assert_eq!(tasks.whole(), [(Share::Task(WORKER), 20), (Share::Start, 10)]);
+    }
+
+    /// The worker's job goes on while it waits for a mutex that is written after its state.
+    #[test]
+    fn a_wait_that_is_written_after_the_state_is_known_and_ends_no_job() {
+        let ends = |holder: u64| {
+            let mut events = vec![[TASK, 0, MAIN]];
+            events.extend(word(0, MAIN + STATE, 0));
+            events.push([TASK, 5, WORKER]);
+            events.extend(word(5, WORKER + STATE, 0));
+            // It waits for no object, and its next job begins at 20.
+            events.extend(word(10, WORKER + STATE, 0x200));
+            events.extend(word(20, WORKER + STATE, 0));
+            events.extend(word(30, MUTEX.wrapping_add_signed(HOLDER), holder));
+            events.extend(word(31, WORKER + STATE, 0x2ff));
+            events.extend(word(32, WORKER + WAIT, MUTEX));
+            events.push([TASK, 33, MAIN]);
+            events.extend(word(40, WORKER + WAIT, 0));
+            events.extend(word(41, WORKER + STATE, 0xff));
+            events.push([TASK, 42, WORKER]);
+            events.extend(word(50, WORKER + STATE, 0x200));
+            tasks(&events).tasks.remove(&WORKER).unwrap()
+        };
+        let interval = |start, length| Interval { start, length };
+        let held = ends(MAIN);
+        assert_eq!(held.waits[&Waited::Object(MUTEX, Some(MAIN))], [interval(31, 10)]);
+        assert_eq!(held.responses, [interval(20, 30)]);
+        // An object that no task holds: a new job.
+        let free = ends(7);
+        assert_eq!(free.waits[&Waited::Object(MUTEX, None)], [interval(31, 10)]);
+        assert_eq!(free.responses, [interval(20, 11), interval(41, 9)]);
     }
 }

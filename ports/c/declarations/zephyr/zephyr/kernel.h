@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define CONFIG_SYS_CLOCK_TICKS_PER_SEC 1000
-#define RISCV_IRQ_MSOFT 3
+#define CONFIG_SYS_CLOCK_HW_CYCLES_PER_SEC 1000000000
 
 struct k_thread {
     void *custom_data;
@@ -44,11 +44,12 @@ k_tid_t k_thread_create(struct k_thread *thread, k_thread_stack_t *stack, size_t
                         k_thread_entry_t entry, void *first, void *second, void *third,
                         int priority, uint32_t options, k_timeout_t delay);
 k_tid_t k_current_get(void);
+extern struct k_thread *_current;
 int k_thread_stack_space_get(const struct k_thread *thread, size_t *unused);
 void k_yield(void);
 int32_t k_sleep(k_timeout_t timeout);
 int64_t k_uptime_ticks(void);
-int sys_clock_hw_cycles_per_sec(void);
+uint32_t sys_clock_cycle_get_32(void);
 int k_sem_init(struct k_sem *semaphore, unsigned int initial, unsigned int limit);
 int k_sem_take(struct k_sem *semaphore, k_timeout_t timeout);
 void k_sem_give(struct k_sem *semaphore);
