@@ -7,7 +7,7 @@ mod rings;
 mod tasks;
 mod types;
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, slice};
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
@@ -105,6 +105,9 @@ struct Name {
     to_zero: Option<u64>,
     /// The name of a task that has none: no letters at the address, no address, or an empty name in the record.
     unnamed: Option<String>,
+    /// A task may get its name after its start; of several names the last counts.
+    #[serde(default)]
+    changes: bool,
 }
 
 /// The lowest address of a task's stack, which is filled before the task runs.
@@ -115,17 +118,34 @@ struct Stack {
     fill: u8,
 }
 
-/// The list that a task is in, or a number: ready tasks have a list of `ready-in`, or the number `ready-is`
-/// in the bits of `mask`.
+/// The list that a task is in, or a number: ready tasks have a list of `ready-in`, or a number of `ready-is` in
+/// the bits of `mask`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct State {
     at: Position,
     /// The variable whose lists hold ready tasks.
     ready_in: Option<String>,
-    ready_is: Option<u64>,
+    ready_is: Option<Numbers>,
     /// The bits of the word that are the state; all of them, if absent.
     mask: Option<u64>,
+}
+
+/// A number, or several.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Numbers {
+    One(u64),
+    Several(Vec<u64>),
+}
+
+impl Numbers {
+    fn all(&self) -> &[u64] {
+        match self {
+            Self::One(number) => slice::from_ref(number),
+            Self::Several(numbers) => numbers,
+        }
+    }
 }
 
 /// Rings of ready tasks in a kernel of 32 bits, in place of a state: see the module `rings`.

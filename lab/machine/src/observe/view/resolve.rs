@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use anyhow::{Context as _, Result, bail};
 
 use super::{
-    Address, Check, Expected, LONGEST_NAME, Object, Position, Sequence, State, View, Wait,
+    Address, Check, Expected, LONGEST_NAME, Numbers, Object, Position, Sequence, State, View, Wait,
     types::{Member, Types},
 };
 use crate::observe::image::{Image, Place};
@@ -38,6 +38,8 @@ pub(in crate::observe) struct Record {
     pub name: Option<NamePlace>,
     /// The name of a task that has none.
     pub unnamed: Option<String>,
+    /// The last name of a task counts, and not the first.
+    pub renames: bool,
     pub priority: Option<u64>,
     /// The offset, and the byte that fills the stack.
     pub stack: Option<(u64, u8)>,
@@ -60,13 +62,33 @@ pub(in crate::observe) enum NamePlace {
     ToZero(u64, u64),
 }
 
+impl NamePlace {
+    /// The offsets of the words in a task's record that change with its name.
+    pub fn words(&self) -> Range<u64> {
+        match *self {
+            Self::Inside(at, bytes) => at..at + bytes,
+            Self::Elsewhere(at, _) | Self::ToZero(at, _) => at..at + 1,
+        }
+    }
+}
+
 /// The state of a ready task.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::observe) enum Ready {
     /// An address of a list.
     In(Range<u64>),
-    /// The number in these bits of the word.
-    Is { number: u64, mask: u64 },
+    /// One of the numbers in these bits of the word.
+    Is { numbers: Vec<u64>, mask: u64 },
+}
+
+impl Ready {
+    /// The bits of the word that are the state.
+    pub fn mask(&self) -> u64 {
+        match self {
+            Self::In(_) => u64::MAX,
+            Self::Is { mask, .. } => *mask,
+        }
+    }
 }
 
 /// The words of rings of ready tasks: addresses of the kernel's, and offsets in a task's record.
@@ -166,10 +188,10 @@ impl Source<'_> {
     }
 
     fn state(&self, kind: Option<&str>, state: &State) -> Result<(u64, Ready)> {
-        let ready = match (&state.ready_in, state.ready_is) {
+        let ready = match (&state.ready_in, &state.ready_is) {
             (Some(lists), _) => Ready::In(self.image.extent(lists)?),
-            (None, value) => Ready::Is {
-                number: value.unwrap_or_default(),
+            (None, numbers) => Ready::Is {
+                numbers: numbers.as_ref().map(Numbers::all).unwrap_or_default().to_vec(),
                 mask: state.mask.unwrap_or(u64::MAX),
             },
         };
@@ -240,6 +262,7 @@ impl Resolved {
                 None => None,
             };
             record.unnamed = task.name.as_ref().and_then(|name| name.unnamed.clone());
+            record.renames = task.name.as_ref().is_some_and(|name| name.changes);
             record.priority = task.priority.as_ref().map(offset).transpose()?;
             if let Some(stack) = &task.stack {
                 record.stack = Some((offset(&stack.at)?, stack.fill));
@@ -286,8 +309,18 @@ impl Resolved {
 
     /// The plugin's options for the fields of tasks, and for other words.
     pub fn fields(&self) -> Vec<String> {
-        let Record { name, priority, stack, state, rings, wait, checks, dummy, unnamed: _ } =
-            &self.record;
+        let Record {
+            name,
+            priority,
+            stack,
+            state,
+            rings,
+            wait,
+            checks,
+            dummy,
+            unnamed: _,
+            renames: _,
+        } = &self.record;
         let word = self.pointer;
         let mut fields: BTreeMap<u64, Vec<i64>> = BTreeMap::new();
         let offsets =

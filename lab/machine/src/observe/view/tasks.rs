@@ -166,6 +166,8 @@ struct Reader<'a> {
     ran: u64,
     /// The tasks whose records have not been checked, and the instant at which they were first seen.
     new: BTreeSet<u64>,
+    /// The tasks that get another name at that instant.
+    renamed: BTreeSet<u64>,
     seen: u64,
     /// The kernel's scheduler runs.
     has_started: bool,
@@ -195,6 +197,7 @@ impl<'a> Reader<'a> {
             later: Vec::new(),
             ran: 0,
             new: BTreeSet::new(),
+            renamed: BTreeSet::new(),
             seen: 0,
             has_started: view.starts.is_none(),
             handlers: Vec::new(),
@@ -320,7 +323,7 @@ impl<'a> Reader<'a> {
         if let Some((_, ready)) = state.filter(|(at, _)| is_field(Some(*at))) {
             let is_ready = match ready {
                 Ready::In(lists) => lists.contains(&value),
-                Ready::Is { number, mask } => *number == value & mask,
+                Ready::Is { numbers, mask } => numbers.contains(&(value & mask)),
             };
             match (value, ready, is_ready) {
                 (_, _, true) => self.release(record, now),
@@ -333,11 +336,19 @@ impl<'a> Reader<'a> {
             } else if value != 0 {
                 self.learn_wait(record);
             }
+        } else if fields.renames && self.is_name(record, address) {
+            self.renamed.insert(record);
+            self.seen = now;
         } else if is_field(fields.priority) {
             self.task(record).priority = Some(value);
         } else if is_field(fields.stack.map(|(at, _)| at)) {
             self.task(record).stack = Some(value);
         }
+    }
+
+    fn is_name(&self, record: u64, address: u64) -> bool {
+        let place = self.view.record.name.as_ref();
+        place.is_some_and(|place| place.words().contains(&address.wrapping_sub(record)))
     }
 
     fn task(&mut self, record: u64) -> &mut TaskFigures {
@@ -376,24 +387,18 @@ impl<'a> Reader<'a> {
             return;
         }
         task.lost = None;
-        task.wait = Some((at, waited));
-        // An object that another task holds is no new job.
-        let goes_on = matches!(waited, Waited::Object(_, Some(_)));
-        if !goes_on && let Some(start) = task.job.take() {
-            task.responses.push(Interval { start, length: at - start });
-        }
+        task.wait_for(at, waited);
     }
 
-    /// Some kernels write a task's new state before the object that it waits for.
+    /// Some kernels, or their compilers, write a task's new state before the object that it waits for.
     fn learn_wait(&mut self, record: u64) {
         let learnt = self.waited(record);
         let task = self.task(record);
-        let Some((at, Waited::Unknown)) = task.wait else { return };
-        task.wait = Some((at, learnt));
-        let goes_on = matches!(learnt, Waited::Object(_, Some(_)));
-        if goes_on && let Some(ended) = task.responses.pop_if(|job| job.start + job.length == at) {
+        let (Some((at, _)), Waited::Object(..)) = (task.wait, learnt) else { return };
+        if let Some(ended) = task.responses.pop_if(|job| job.start + job.length == at) {
             task.job = Some(ended.start);
         }
+        task.wait_for(at, learnt);
     }
 
     /// The object of the wait of a task that leaves the ready tasks.
@@ -401,8 +406,10 @@ impl<'a> Reader<'a> {
         let field =
             |at: Option<u64>| at.and_then(|at| self.words.get(&record.wrapping_add(at)).copied());
         let list = field(self.view.record.wait.as_ref().map(|(at, _)| *at)).unwrap_or(0);
-        let state = field(self.view.record.state.as_ref().map(|(at, _)| *at));
-        if list == 0 {
+        let state = self.view.record.state.as_ref();
+        let state = state.and_then(|(at, ready)| Some(field(Some(*at))? & ready.mask()));
+        let is_outside = self.memory.is_some_and(|memory| !memory.contains(&list));
+        if list == 0 || is_outside {
             return Waited::Unknown;
         }
         for object in &self.view.objects {
@@ -459,6 +466,14 @@ impl<'a> Reader<'a> {
             let is_ready = rings.is_some_and(|places| self.rings.add(places, &self.words, record));
             let task = self.task(record);
             (task.name, task.is_ready) = (name, task.is_ready || is_ready);
+        }
+        while let Some(record) = self.renamed.pop_first() {
+            // A record that another task takes has no name for a while.
+            let name =
+                self.view.record.name.as_ref().and_then(|place| self.name(place, record).ok());
+            if let (Some(task), Some(name)) = (self.tasks.tasks.get_mut(&record), name) {
+                task.name = name;
+            }
         }
         Ok(())
     }
@@ -563,6 +578,15 @@ impl TaskFigures {
         }
     }
 
+    /// The task has left the ready tasks. An object that another task holds is no new job.
+    fn wait_for(&mut self, at: u64, what: Waited) {
+        self.wait = Some((at, what));
+        let goes_on = matches!(what, Waited::Object(_, Some(_)));
+        if !goes_on && let Some(start) = self.job.take() {
+            self.responses.push(Interval { start, length: at - start });
+        }
+    }
+
     /// The task is moved to a list that is not known yet.
     fn leave(&mut self, now: u64) {
         if self.is_ready {
@@ -582,6 +606,7 @@ mod tests {
     const STATE: u64 = 4;
     const WAIT: u64 = 8;
     const HOLDER: i64 = 12;
+    const NAME: u64 = 16;
 
     /// A kernel whose tasks are ready while the second byte of their state is 0, and a stand-in's is 1.
     fn view() -> Resolved {
@@ -595,8 +620,11 @@ mod tests {
             offsets_of: String::new(),
             pointer: 4,
             record: Record {
-                state: Some((STATE, Ready::Is { number: 0, mask: 0xff00 })),
+                state: Some((STATE, Ready::Is { numbers: vec![0], mask: 0xff00 })),
                 wait: Some((WAIT, 0..0)),
+                name: Some(NamePlace::Inside(NAME, 8)),
+                unnamed: Some(String::new()),
+                renames: true,
                 dummy: Some(check(STATE as i64, 0xff00, Expects::Number(0x100))),
                 ..Record::default()
             },
@@ -632,6 +660,19 @@ mod tests {
         let tasks = tasks(&events);
         assert_eq!(tasks.tasks.keys().collect::<Vec<_>>(), [&WORKER]);
         assert_eq!(tasks.whole(), [(Share::Task(WORKER), 20), (Share::Start, 10)]);
+    }
+
+    #[test]
+    fn a_task_that_gets_its_name_after_its_start_has_it() {
+        let mut events = vec![[TASK, 0, WORKER]];
+        events.extend(word(0, WORKER + STATE, 0));
+        events.push([TASK, 1, MAIN]);
+        events.extend(word(1, MAIN + STATE, 0));
+        events.extend(word(7, WORKER + NAME, u64::from(u32::from_le_bytes(*b"soon"))));
+        events.push([TASK, 8, WORKER]);
+        let tasks = tasks(&events);
+        let names = tasks.tasks.values().map(|task| &*task.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["task 0x100", "soon"]);
     }
 
     /// The worker's job goes on while it waits for a mutex that is written after its state.
