@@ -457,6 +457,15 @@ fn a_program_s_places_count_in_its_own_address_space() {
     let case = &one.exits(0).json()["cases"][0];
     assert_eq!(figures(case, "enter to leave"), [1, 3, 3]);
     assert_eq!(case["parameters"]["symbols"], "a@0x5+b", "{case:#}");
+    // A view's sequence has the same places.
+    let view = "kernel = \"a\"\noffsets-of = \"any\"\n[[sequence]]\nname = \"call\"\nfrom = \"enter\"\nto = \"leave\"\n";
+    let view = folder.file("view.toml", view);
+    for (file, count) in [(program_a.clone(), 10), (format!("{program_a}@0x5"), 1)] {
+        let words = ["observe", &image, "--machine", "virt", "--view", &view];
+        let files = ["--symbols", &file, "--symbols", &program_b];
+        let seen = chronoscope(&[&words[..], &files, &QUIET].concat()).exits(0).json();
+        assert_eq!(figures(&seen["cases"][0], "call"), [count, 3, 3]);
+    }
     observe(&[&program_a, &program_b], "both").complains("name one of them as --symbols");
     observe(&[&program_b], "enter").complains("give an address");
     let other = env::current_exe().unwrap();

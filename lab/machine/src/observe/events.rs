@@ -13,7 +13,7 @@ pub use crate::stream::Interval;
 
 /// The kinds of events, by their numbers in the file.
 pub(super) const END: u64 = 0;
-const SPACE: u64 = 1;
+pub(super) const SPACE: u64 = 1;
 pub(super) const SYSTEM_CALL: u64 = 2;
 pub(super) const MACHINE_CALL: u64 = 3;
 pub(super) const SUPERVISOR_TRAP: u64 = 4;

@@ -199,7 +199,7 @@ impl<'m> Observed<'m> {
         let (to, to_space) = named(question.to.or(question.from), Sort::Code)?;
         let (switch, switch_space) = named(question.switch, Sort::Code)?;
         let spaces = [to_space, from_space, switch_space];
-        let view = question.view.map(|name| viewed(name, &image)).transpose()?;
+        let view = question.view.map(|name| viewed(name, &image, &programs)).transpose()?;
         let task = match &view {
             Some((_, view)) => view.running.map(|address| Place { name: String::new(), address }),
             None => named(question.task, Sort::Variable)?.0,
@@ -457,12 +457,14 @@ impl<'m> Observed<'m> {
     }
 }
 
-/// Reads a view, and finds its places in the image. Returns it with its name.
+/// Reads a view, and finds its places in the image, and those of its sequences in the programs, too.
+/// Returns it with its name.
 ///
 /// # Errors
 /// There is no such view, or the image lacks its places.
-fn viewed(view: &str, image: &Image) -> Result<(String, Resolved)> {
-    Ok((name(Path::new(view)), Resolved::new(View::read(view)?, image)?))
+fn viewed(view: &str, image: &Image, programs: &[Program]) -> Result<(String, Resolved)> {
+    let place = |text: &str| programs::place(image, programs, text, Sort::Code);
+    Ok((name(Path::new(view)), Resolved::new(View::read(view)?, image, place)?))
 }
 
 /// The image's file name without its extension, in the letters of a target's name.

@@ -142,7 +142,8 @@ impl Observed<'_> {
         if let Some((_, view)) = &self.view {
             for (_, places) in &view.sequences {
                 for index in 0..2 {
-                    let address = places.as_ref().map_or(u64::MAX, |places| places[index].address);
+                    let address =
+                        places.as_ref().map_or(u64::MAX, |places| places[index].0.address);
                     plugin += &format!(",at={address:#x}");
                 }
             }

@@ -28,9 +28,12 @@ pub struct Resolved {
     pub(super) objects: Vec<ObjectPlaces>,
     /// The kernel's tasks are handlers of interrupts.
     pub tasks_are_handlers: bool,
-    /// The sequences, each with its places, or why the image has none.
-    pub sequences: Vec<(Sequence, Result<[Place; 2], String>)>,
+    /// The sequences, each with its end and its start, or why there are none.
+    pub sequences: Vec<(Sequence, Result<[Counted; 2], String>)>,
 }
+
+/// A place, and the address space in which its executions count; `None` for all.
+pub type Counted = (Place, Option<u64>);
 
 /// The offsets in a task's record.
 #[derive(Debug, Default)]
@@ -224,16 +227,16 @@ impl Source<'_> {
 }
 
 impl Resolved {
-    /// Finds the view's places in an image.
+    /// Finds the view's places in an image, and its sequences' by `place`.
     ///
     /// # Errors
     /// The image lacks a symbol, or a structure of its types lacks a member.
-    pub fn new(view: View, image: &Image) -> Result<Self> {
+    pub fn new(view: View, image: &Image, place: impl Fn(&str) -> Result<Counted>) -> Result<Self> {
         let name = view.kernel.clone();
-        Self::find(view, image).with_context(|| format!("the view of {}", printable(&name)))
+        Self::find(view, image, place).with_context(|| format!("the view of {}", printable(&name)))
     }
 
-    fn find(view: View, image: &Image) -> Result<Self> {
+    fn find(view: View, image: &Image, place: impl Fn(&str) -> Result<Counted>) -> Result<Self> {
         let source =
             Source { image, types: Types::read(image.bytes())?, offsets_of: &view.offsets_of };
         let running = view.running.as_ref().map(|running| {
@@ -288,10 +291,7 @@ impl Resolved {
         let objects = view.objects.iter().map(|object| source.object(object));
         let objects = objects.collect::<Result<_>>()?;
         let sequences = view.sequences.into_iter().map(|sequence| {
-            let places = image.place(&sequence.to).and_then(|to| {
-                let from = image.place(&sequence.from)?;
-                Ok([to, from])
-            });
+            let places = place(&sequence.to).and_then(|to| Ok([to, place(&sequence.from)?]));
             (sequence, places.map_err(|error| format!("{error:#}")))
         });
         Ok(Self {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     observe::events::{
         EXCEPTION, EXCEPTION_RETURN, HIT, MACHINE_CALL, MACHINE_RETURN, MACHINE_TRAP, MASKED,
-        SUPERVISOR_RETURN, SUPERVISOR_TRAP, SYSTEM_CALL, TASK, WORD, WORD_AT, records,
+        SPACE, SUPERVISOR_RETURN, SUPERVISOR_TRAP, SYSTEM_CALL, TASK, WORD, WORD_AT, records,
     },
     stream::Interval,
 };
@@ -172,6 +172,8 @@ struct Reader<'a> {
     /// The kernel's scheduler runs.
     has_started: bool,
     handlers: Vec<u64>,
+    /// The address space; `None` before the first.
+    space: Option<u64>,
     /// The start of each sequence's interval.
     from: Vec<Option<u64>>,
 }
@@ -201,6 +203,7 @@ impl<'a> Reader<'a> {
             seen: 0,
             has_started: view.starts.is_none(),
             handlers: Vec::new(),
+            space: None,
             from: vec![None; count],
         }
     }
@@ -222,6 +225,7 @@ impl<'a> Reader<'a> {
                 self.handlers.pop();
             }
             HIT => self.hit(now, value),
+            SPACE => self.space = Some(value),
             _ => return Ok(()),
         }
         self.stretch(now);
@@ -246,8 +250,14 @@ impl<'a> Reader<'a> {
         let Some(place) = place.checked_sub(self.first) else { return };
         let Ok(index) = usize::try_from(place / 2) else { return };
         let Some(hits) = self.tasks.hits.get_mut(index) else { return };
-        hits[(place % 2) as usize] += 1;
-        if place % 2 == 1 {
+        let which = (place % 2) as usize;
+        let places = self.view.sequences.get(index).and_then(|(_, places)| places.as_ref().ok());
+        let space = places.and_then(|places| places[which].1);
+        if space.is_some() && space != self.space {
+            return;
+        }
+        hits[which] += 1;
+        if which == 1 {
             self.from[index] = Some(now);
         } else if let Some(start) = self.from[index].take() {
             self.tasks.sequences[index].push(Interval { start, length: now - start });
