@@ -80,7 +80,7 @@ impl NamePlace {
 pub(in crate::observe) enum Ready {
     /// An address of a list.
     In(Range<u64>),
-    /// One of the numbers in these bits of the word.
+    /// The numbers that a ready task may have in these bits of the word.
     Is { numbers: Vec<u64>, mask: u64 },
 }
 
