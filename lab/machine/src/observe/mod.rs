@@ -457,8 +457,8 @@ impl<'m> Observed<'m> {
     }
 }
 
-/// Reads a view, and finds its places in the image, and those of its sequences in the programs, too.
-/// Returns it with its name.
+/// Reads a view, and finds its places in the image, and its sequences' in the programs, too. Returns it
+/// with its name.
 ///
 /// # Errors
 /// There is no such view, or the image lacks its places.
