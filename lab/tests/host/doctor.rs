@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command, thread, time::Duration};
 
-use crate::common::chronoscope;
+use crate::common::{chronoscope, program_path, run};
 
 #[test]
 fn the_exit_status_is_the_worst_finding() {
@@ -29,6 +29,13 @@ fn the_exit_status_is_the_worst_finding() {
     let seconds = seen.strip_prefix("in ").and_then(|seen| seen.split(' ').next()?.parse().ok());
     let is_short = seconds.is_some_and(|seconds: f64| (0.8..2.0).contains(&seconds));
     assert!(noise["level"] == "unseen" || is_short, "{noise}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    let doctor = format!("{} doctor >/dev/full", program_path().display());
+    let answer = run(Command::new("sh").args(["-c", &doctor]));
+    assert!(!answer.exits(1).stderr.contains("panicked"), "{answer:#?}");
 }
 
 #[test]

@@ -347,7 +347,7 @@ fn nobody_who_reads() {
     let path = program_path();
     let path = path.to_str().expect("the program's path is UTF-8");
     // A full disk, for either output, is an error but no panic, which would be status 101.
-    for command in ["list >/dev/full", "doctor >/dev/full", "run swich 2>/dev/full"] {
+    for command in ["list >/dev/full", "explain tasks >/dev/full", "run swich 2>/dev/full"] {
         let answer = run(Command::new("sh").args(["-c", &format!("{path} {command}")]));
         answer.exits(1);
         assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
