@@ -25,8 +25,8 @@ include!(concat!(env!("OUT_DIR"), "/views.rs"));
 /// The longest file of a view, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The most tables of one sort. Each costs time whenever a task runs.
-const MOST_TABLES: usize = 64;
+/// The most tables of one sort, or numbers of a state. Each costs time whenever a task runs.
+const MOST: usize = 64;
 
 /// The longest name of a task that is read, in bytes.
 const LONGEST_NAME: u64 = 64;
@@ -304,13 +304,18 @@ impl View {
             bail!("two intervals are called `{}`: give each a name of its own", printable(twice));
         }
         let checks = self.task.as_ref().map_or(0, |task| task.checks.len());
+        let ready = state.and_then(|state| state.ready_is.as_ref()).map_or(1, |is| is.all().len());
+        if ready == 0 {
+            bail!("[task.state] has no number in `ready-is`: write those of ready tasks");
+        }
         for (what, count) in [
-            ("[[sequence]]", self.sequences.len()),
-            ("[[object]]", self.objects.len()),
-            ("[[task.check]]", checks),
+            ("tables [[sequence]]", self.sequences.len()),
+            ("tables [[object]]", self.objects.len()),
+            ("tables [[task.check]]", checks),
+            ("numbers of `ready-is`", ready),
         ] {
-            if count > MOST_TABLES {
-                bail!("it has {count} tables {what}, and at most {MOST_TABLES} are watched");
+            if count > MOST {
+                bail!("it has {count} {what}, and at most {MOST} are watched");
             }
         }
         Ok(())
@@ -362,6 +367,13 @@ mod tests {
         }
         let mask = "state = { at = { offset = 0 }, ready-in = \"a\", mask = 1 }";
         assert!(check(&format!("{state}{mask}")).contains("goes with `ready-is`"));
+        for (numbers, why) in
+            [("", "no number in"), (&"7, ".repeat(65), "65 numbers of `ready-is`")]
+        {
+            let list =
+                format!("{state}state = {{ at = {{ offset = 0 }}, ready-is = [{numbers}] }}");
+            assert!(check(&list).contains(why));
+        }
         let object =
             "[[object]]\nlist = { offset = 0 }\nstate = 1\ncheck = { at = { offset = 0 }, is = 1 }";
         assert!(check(&format!("{state}{object}")).contains("there is no [task.state]"));

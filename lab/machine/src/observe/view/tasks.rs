@@ -168,6 +168,8 @@ struct Reader<'a> {
     new: BTreeSet<u64>,
     /// The tasks that get another name at that instant.
     renamed: BTreeSet<u64>,
+    /// The records that stand for a task while the kernel starts.
+    dummies: BTreeSet<u64>,
     seen: u64,
     /// The kernel's scheduler runs.
     has_started: bool,
@@ -200,6 +202,7 @@ impl<'a> Reader<'a> {
             ran: 0,
             new: BTreeSet::new(),
             renamed: BTreeSet::new(),
+            dummies: BTreeSet::new(),
             seen: 0,
             has_started: view.starts.is_none(),
             handlers: Vec::new(),
@@ -266,6 +269,7 @@ impl<'a> Reader<'a> {
 
     /// Another task runs.
     fn see(&mut self, now: u64, next: u64) -> Result<()> {
+        let next = if self.dummies.contains(&next) { 0 } else { next };
         self.running = next;
         let is_outside = self.memory.is_some_and(|memory| !memory.contains(&next));
         if next != 0 && (is_outside || !next.is_multiple_of(self.view.pointer)) {
@@ -497,10 +501,12 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Takes a record back that is no task.
+    /// Takes a record back that is no task, and that has run since it was seen.
     fn forget(&mut self, record: u64) {
+        self.dummies.insert(record);
         self.tasks.tasks.remove(&record);
-        for (_, who) in &mut self.tasks.stretches {
+        let stretches = self.tasks.stretches.iter_mut().rev();
+        for (_, who) in stretches.take_while(|(start, _)| *start >= self.seen) {
             if *who == Share::Task(record) {
                 *who = Share::Start;
             }
@@ -666,10 +672,12 @@ mod tests {
         events.extend(word(0, MAIN + STATE, 0x1ff));
         events.push([TASK, 10, WORKER]);
         events.extend(word(10, WORKER + STATE, 0x0ff));
-        events.push([TASK, 30, 0]);
+        events.push([TASK, 30, MAIN]);
+        events.push([TASK, 35, WORKER]);
+        events.push([TASK, 40, 0]);
         let tasks = tasks(&events);
         assert_eq!(tasks.tasks.keys().collect::<Vec<_>>(), [&WORKER]);
-        assert_eq!(tasks.whole(), [(Share::Task(WORKER), 20), (Share::Start, 10)]);
+        assert_eq!(tasks.whole(), [(Share::Task(WORKER), 25), (Share::Start, 15)]);
     }
 
     #[test]
