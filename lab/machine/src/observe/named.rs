@@ -62,6 +62,7 @@ impl<'a> Named<'a> {
     pub fn task(&self, record: u64) -> Option<&str> {
         match record {
             0 => Some("none"),
+            _ if self.tasks.dummies.contains(&record) => Some("start"),
             _ => self.tasks.tasks.get(&record).map(|task| &*task.name),
         }
     }

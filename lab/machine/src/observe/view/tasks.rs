@@ -82,6 +82,8 @@ pub struct TaskFigures {
 pub struct Tasks {
     /// The figures of each task, by the address of its record.
     pub tasks: BTreeMap<u64, TaskFigures>,
+    /// The records that stand for a task while the kernel starts.
+    pub dummies: BTreeSet<u64>,
     /// The intervals of the view's sequences, in their order.
     pub sequences: Vec<Vec<Interval>>,
     /// The executions of each sequence's end and start.
@@ -168,8 +170,6 @@ struct Reader<'a> {
     new: BTreeSet<u64>,
     /// The tasks that get another name at that instant.
     renamed: BTreeSet<u64>,
-    /// The records that stand for a task while the kernel starts.
-    dummies: BTreeSet<u64>,
     seen: u64,
     /// The kernel's scheduler runs.
     has_started: bool,
@@ -202,7 +202,6 @@ impl<'a> Reader<'a> {
             ran: 0,
             new: BTreeSet::new(),
             renamed: BTreeSet::new(),
-            dummies: BTreeSet::new(),
             seen: 0,
             has_started: view.starts.is_none(),
             handlers: Vec::new(),
@@ -269,7 +268,7 @@ impl<'a> Reader<'a> {
 
     /// Another task runs.
     fn see(&mut self, now: u64, next: u64) -> Result<()> {
-        let next = if self.dummies.contains(&next) { 0 } else { next };
+        let next = if self.tasks.dummies.contains(&next) { 0 } else { next };
         self.running = next;
         let is_outside = self.memory.is_some_and(|memory| !memory.contains(&next));
         if next != 0 && (is_outside || !next.is_multiple_of(self.view.pointer)) {
@@ -503,7 +502,7 @@ impl<'a> Reader<'a> {
 
     /// Takes a record back that is no task, and that has run since it was seen.
     fn forget(&mut self, record: u64) {
-        self.dummies.insert(record);
+        self.tasks.dummies.insert(record);
         self.tasks.tasks.remove(&record);
         let stretches = self.tasks.stretches.iter_mut().rev();
         for (_, who) in stretches.take_while(|(start, _)| *start >= self.seen) {
