@@ -34,8 +34,9 @@ pub struct Observe {
     /// a value of satp, its places count in that address space alone. May be given several times.
     #[arg(long, value_name = "FILE[@SATP]")]
     pub symbols: Vec<String>,
-    /// The machine by QEMU's name: virt (RISC-V), netduinoplus2, netduino2, mps2-an385, mps2-an386 or
-    /// mps2-an500 (Cortex-M). With --chip, the one with the chip's core.
+    /// The machine by QEMU's name: virt (RISC-V), netduinoplus2, netduino2, mps2-an385, mps2-an386,
+    /// mps2-an500, mps2-an505, lm3s6965evb or microbit (Cortex-M). With --chip, the one with the chip's
+    /// core.
     #[arg(long, required_unless_present = "chip")]
     pub machine: Option<String>,
     /// Give the time on this chip, as stm32f405, by a model of its core with bounds.

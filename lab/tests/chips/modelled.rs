@@ -154,7 +154,7 @@ fn observed_cycles_are_those_of_marks() {
     assert_eq!(bounds(&json["cases"][0]), marked);
     let ask = |more: &[&str]| chronoscope(&[&["observe", &image], more].concat());
     ask(&["--chip", "z80"]).complains("no machine observes the chip `z80`: did you mean ");
-    ask(&["--chip", "rp2040"]).complains("no machine observes the chip `rp2040`");
+    ask(&["--chip", "rp2040"]).complains("at 0x8000000, where microbit has no memory");
     ask(&["--chip", "stm32f405", "--clock", "169MHz"]).complains("1MHz to 168MHz");
     ask(&["--chip", "stm32f103", "--machine", "netduinoplus2"]).complains("has a Cortex-M3");
     ask(&[]).complains("--machine");

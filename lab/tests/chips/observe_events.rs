@@ -92,6 +92,52 @@ interrupt:
     .ltorg
 ";
 
+/// Ten such rounds for any Cortex-M, without BASEPRI and SysTick. FLASH and MEMORY stand for addresses.
+const ARMV6_M: &str = "
+    .syntax unified
+    .thumb
+    .word MEMORY + 0x1000, FLASH + reset + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, FLASH + call + 1, 0, 0, 0, 0
+    .word FLASH + interrupt + 1
+reset:
+    ldr r1, =0xe000e100
+    movs r2, #1
+    str r2, [r1]
+    movs r7, #10
+round:
+    cpsid i
+    nop
+    nop
+    nop
+    cpsie i
+    svc #5
+    ldr r1, =0xe000e200
+    movs r2, #1
+    cpsid i
+    str r2, [r1]
+    nop
+    nop
+    cpsie i
+    ldr r1, =MEMORY + 0x100
+    str r7, [r1]
+    lsls r0, r7, #8
+    msr psp, r0
+    subs r7, #1
+    bne round
+    movs r0, #0x18
+    ldr r1, =0x20026
+    bkpt 0xab
+forever:
+    b forever
+call:
+    nop
+    nop
+    bx lr
+interrupt:
+    nop
+    bx lr
+    .ltorg
+";
+
 /// Five timers of machine mode, each 2 us ahead. The processor sleeps until they are due. Interrupts
 /// are off for 10 instructions before each sleep, and for 5 in the handler.
 const TIMERS: &str = "
@@ -297,6 +343,28 @@ fn systick_s_interrupts_are_due_when_the_emulator_raises_them() {
         let [count, _, longest] = figures(&case, "SysTick, due to handler");
         assert!(count == 20 && longest <= 1, "{machine}: {case:#}");
         assert_eq!(figures(&case, "SysTick"), [20, 2, 2], "{machine}");
+    }
+}
+
+#[test]
+fn events_without_a_systick_are_counted_to_the_instruction() {
+    let folder = Folder::new("observe-armv6-m");
+    for (machine, flash, memory) in [
+        ("microbit", 0, 0x2000_0000_u32),
+        ("lm3s6965evb", 0, 0x2000_0000),
+        ("mps2-an505", 0x1000_0000, 0x3800_0000),
+    ] {
+        let text = ARMV6_M.replace("FLASH", &flash.to_string());
+        let text = text.replace("MEMORY", &memory.to_string());
+        let code = fs::read(assembled(&folder, "thumbv6m", &text)).unwrap();
+        let image = folder.file("rounds.elf", elf(ARM, flash, &code));
+        let case = observed(&image, machine, &["--task", &format!("{:#x}", memory + 0x100)]);
+        assert_eq!(figures(&case, "system call 5"), [10, 3, 3], "{machine}");
+        assert_eq!(figures(&case, "interrupt 0"), [10, 2, 2], "{machine}");
+        assert_eq!(figures(&case, "interrupt 0, pended to handler"), [10, 3, 3], "{machine}");
+        assert_eq!(figures(&case, "interrupts masked"), [20, 4, 4], "{machine}");
+        let [count, shortest, longest] = figures(&case, "from switch to switch");
+        assert!(count == 8 && shortest == longest, "{machine}: {case:#}");
     }
 }
 

@@ -183,8 +183,10 @@ impl Observed<'_> {
             semihosting += &format!(",arg={}", word.replace(',', ",,"));
         }
         let mut qemu = Command::new(self.emulated.program());
-        qemu.args(["-machine", &self.emulated.qemu.machine]);
-        if self.emulated.is_virt() {
+        if !self.emulated.is_virt() {
+            qemu.args(self.emulated.arguments(None));
+        } else {
+            qemu.args(["-machine", &self.emulated.qemu.machine]);
             let firmware = self.firmware.as_ref();
             qemu.arg("-bios").arg(firmware.map_or(Path::new("none"), |firmware| &firmware.path));
         }
