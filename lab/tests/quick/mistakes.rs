@@ -78,7 +78,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("observe", "`chronoscope --help` shows"),
     ("observe none.elf --machine virt", "build it first"),
     ("observe file.txt --machine virt", "name the file that the linker wrote"),
-    ("observe file.txt --machine vird", "did you mean virt, netduino2 or"),
+    ("observe file.txt --machine vird", "did you mean virt, microbit or"),
     ("watch", "`chronoscope --help` shows"),
     ("watch none.elf", "a program of this computer stands behind --"),
     ("watch -- ./none", "write its path, as -- ./app"),
