@@ -77,6 +77,10 @@ round:
     subs r7, #1
     bne round
     svc #6
+";
+
+/// The end of such a program, and the handlers of 3 and 2 instructions.
+const END: &str = "
     movs r0, #0x18
     ldr r1, =0x20026
     bkpt 0xab
@@ -123,19 +127,6 @@ round:
     msr psp, r0
     subs r7, #1
     bne round
-    movs r0, #0x18
-    ldr r1, =0x20026
-    bkpt 0xab
-forever:
-    b forever
-call:
-    nop
-    nop
-    bx lr
-interrupt:
-    nop
-    bx lr
-    .ltorg
 ";
 
 /// Five timers of machine mode, each 2 us ahead. The processor sleeps until they are due. Interrupts
@@ -354,7 +345,7 @@ fn events_without_a_systick_are_counted_to_the_instruction() {
         ("lm3s6965evb", 0, 0x2000_0000),
         ("mps2-an505", 0x1000_0000, 0x3800_0000),
     ] {
-        let text = ARMV6_M.replace("FLASH", &flash.to_string());
+        let text = [ARMV6_M, END].concat().replace("FLASH", &flash.to_string());
         let text = text.replace("MEMORY", &memory.to_string());
         let code = fs::read(assembled(&folder, "thumbv6m", &text)).unwrap();
         let image = folder.file("rounds.elf", elf(ARM, flash, &code));
@@ -378,14 +369,14 @@ fn observed(image: &str, machine: &str, options: &[&str]) -> Value {
 
 /// The image of `CORTEX_M` in the folder.
 fn cortex_m(folder: &Folder) -> String {
-    let code = fs::read(assembled(folder, "thumbv7em", CORTEX_M)).unwrap();
+    let code = fs::read(assembled(folder, "thumbv7em", &[CORTEX_M, END].concat())).unwrap();
     folder.file("rounds.elf", elf(ARM, FLASH, &code))
 }
 
 #[test]
 fn calls_masks_interrupts_and_tasks_of_a_cortex_m_are_counted_to_the_instruction() {
     let folder = Folder::new("observe-cortex-m");
-    let code = fs::read(assembled(&folder, "thumbv7em", CORTEX_M)).unwrap();
+    let code = fs::read(assembled(&folder, "thumbv7em", &[CORTEX_M, END].concat())).unwrap();
     for (machine, base) in MACHINES {
         let image = folder.file("rounds.elf", elf(ARM, base, &code));
         let case = observed(&image, machine, &[]);

@@ -183,12 +183,12 @@ impl Observed<'_> {
             semihosting += &format!(",arg={}", word.replace(',', ",,"));
         }
         let mut qemu = Command::new(self.emulated.program());
-        if !self.emulated.is_virt() {
-            qemu.args(self.emulated.arguments(None));
-        } else {
+        if self.emulated.is_virt() {
             qemu.args(["-machine", &self.emulated.qemu.machine]);
             let firmware = self.firmware.as_ref();
             qemu.arg("-bios").arg(firmware.map_or(Path::new("none"), |firmware| &firmware.path));
+        } else {
+            qemu.args(self.emulated.arguments(None));
         }
         for (file, address) in &self.load {
             let file = quoted(&file.path);
