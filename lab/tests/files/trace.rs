@@ -269,6 +269,13 @@ fn what_cannot_be_shown_is_told_in_a_line() {
         folder.file("nonsense.json", run_of(&[case("", &wall(), &[], Some("half a li"))]));
     let good = folder.file("good.json", sample());
     let output = folder.path("out");
+    let header = "# entries-in-buffer/entries-written: 23/60   #P:2";
+    let overwritten = format!("# tracer: nop\n#\n{header}\n{FTRACE}");
+    let cut = case("", &wall(), &[], Some(&overwritten));
+    let cut = folder.file("cut.json", run_of(&[cut]));
+    let answer = trace(&cut, &["-o", &folder.path("cut.pftrace")]);
+    let lacks = "of the trace's 60 events the kernel's buffers held the last 23";
+    assert!(answer.exits(0).stderr.contains(lacks), "{answer:?}");
     for (file, arguments, text) in [
         (&without, vec![], "its samples were not kept: run it again with --samples"),
         (&empty, vec![], "no case of it has samples, or left a trace"),

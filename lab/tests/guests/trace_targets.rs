@@ -62,11 +62,20 @@ const ONCE: [&str; 7] = ["run", "-q", "--no-store", "--repeat", "1", "--samples"
 
 /// A stored run as a timeline.
 fn timeline_of(folder: &Folder, run: &str) -> Traced {
+    whole_timeline_of(folder, run).expect("the trace has its beginning")
+}
+
+/// A stored run as a timeline; `None` if the program says that the trace lacks its beginning.
+fn whole_timeline_of(folder: &Folder, run: &str) -> Option<Traced> {
     let (file, output) = (folder.file("run.json", run), folder.path("run.pftrace"));
-    chronoscope(&["trace", &file, "-o", &output]).exits(0);
+    let answer = chronoscope(&["trace", &file, "-o", &output]);
+    answer.exits(0);
+    if answer.stderr.contains("of the trace's ") {
+        return None;
+    }
     let (tracks, flows) = read_twice(&output);
     let run: Value = serde_json::from_str(run).expect("it was just read");
-    Traced { case: run["cases"][0].clone(), tracks, flows }
+    Some(Traced { case: run["cases"][0].clone(), tracks, flows })
 }
 
 /// Runs a case with its trace.
@@ -78,11 +87,12 @@ fn traced(name: &str, arguments: &[&str]) -> Traced {
 }
 
 /// ftrace on this machine. If tracefs is not mounted, it is mounted for the case alone, which takes
-/// root.
+/// root. A machine with other busy tasks fills the kernel's buffers, which then lack the beginning of
+/// the case: the first whole trace of five is read.
 #[test]
 fn this_machine_s_tasks_wake_each_other() {
     let folder = Folder::new("trace-host");
-    let short = ["wakeup", "--set", "loops=50", "--set", "policy=other", "--set", "mlock=no"];
+    let short = ["wakeup", "--set", "loops=20", "--set", "policy=other", "--set", "mlock=no"];
     let arguments = [&ONCE[..], &short[..], &["--set", "trace=yes"]].concat();
     let mut command = program();
     // Root in a container may lack the permission.
@@ -100,11 +110,14 @@ fn this_machine_s_tasks_wake_each_other() {
         let mount = "mount -t tracefs none /sys/kernel/tracing; exec \"$@\"";
         command.args(["--mount", "sh", "-c", mount, "sh"]).arg(path);
     }
-    let answer = run(command.args(arguments));
-    if answer.status == Some(0) {
-        let host = timeline_of(&folder, &answer.stdout);
+    command.args(arguments);
+    let whole = |_| {
+        let answer = run(&mut command);
+        (answer.status == Some(0)).then(|| whole_timeline_of(&folder, &answer.stdout)).flatten()
+    };
+    if let Some(host) = (0..5).find_map(whole) {
         host.has_all_samples();
-        host.has_wake_ups("chronoscope-lin", 50);
+        host.has_wake_ups("chronoscope-lin", 20);
         let marks: Vec<&str> =
             host.tracks.iter().flat_map(|track| &track.marks).map(|mark| mark.0.as_str()).collect();
         assert!(
@@ -115,6 +128,7 @@ fn this_machine_s_tasks_wake_each_other() {
     }
     // Without ftrace or permission the case says so with the remedy; the suite's own marks are
     // present all the same.
+    let answer = run(&mut command);
     let refusal = answer.exits(4).json()["cases"][0]["verdict"]["reasons"].to_string();
     println!("not traced: {refusal}");
     assert!(

@@ -13,6 +13,7 @@ pub(crate) mod window;
 
 use window::RepetitionSamples;
 
+use crate::timeline::ftrace;
 use chronoscope_run::{CaseResult, SeriesResult};
 use chronoscope_units::{count, show};
 
@@ -47,9 +48,8 @@ pub fn unknown(case: &CaseResult) -> Option<String> {
     if !is_traced(case) {
         return None;
     }
-    let cut = case.log.iter().find(|line| line.starts_with("of the trace's "));
-    Some(match cut {
-        Some(cut) => format!("The trace shows no cause of the worst: {}", &**cut),
+    Some(match ftrace::lacks(case) {
+        Some(lacks) => format!("The trace shows no cause of the worst: {lacks}"),
         None => "The trace shows no cause of the worst".to_owned(),
     })
 }

@@ -147,7 +147,7 @@ impl<'a> Timeline<'a> {
         let group = self.track(None, name.trim_end(), &description, false);
         samples::add(self, group, case);
         if let Some(text) = case.attachments.get("trace") {
-            ftrace::add(self, group, text);
+            ftrace::add(self, group, case, text);
         }
         if let Some(text) = case.attachments.get("tandem") {
             tandem::add(self, group, case, text);

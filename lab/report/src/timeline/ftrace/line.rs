@@ -118,6 +118,17 @@ pub fn read(line: &str) -> Line<'_> {
     Line::Malformed
 }
 
+/// Returns the number of events that a trace's buffers held, and the number that were written, if they have
+/// overwritten any: by the first header that says so, `# entries-in-buffer/entries-written: 140/250   #P:4`.
+pub fn overwritten(trace: &str) -> Option<(u64, u64)> {
+    trace.lines().find_map(|line| {
+        let counts = line.strip_prefix("# entries-in-buffer/entries-written: ")?;
+        let (held, written) = counts.split_ascii_whitespace().next()?.split_once('/')?;
+        let (held, written) = (held.parse().ok()?, written.parse().ok()?);
+        (held < written).then_some((held, written))
+    })
+}
+
 /// Parses `CPU:1 [LOST 123 EVENTS]`.
 fn lost(line: &str) -> Option<Line<'_>> {
     let (cpu, rest) = line.strip_prefix("CPU:")?.split_once(" [LOST ")?;

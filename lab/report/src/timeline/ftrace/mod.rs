@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 use line::{Event, EventKind, Line};
 
+use chronoscope_run::CaseResult;
+
 use super::{
     Arrow, Timeline, TrackId,
     schedule::{Schedule, Task},
@@ -18,7 +20,19 @@ use super::{
 /// The most concurrent transactions that are shown in the driver.
 const LANES: usize = 64;
 
-pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, text: &str) {
+/// Returns what a case's trace lacks at its beginning, as words for the user: the port sends the end of a long
+/// text, and the kernel's buffers overwrite their oldest events. `None` for a whole trace.
+pub(crate) fn lacks(case: &CaseResult) -> Option<String> {
+    let cut = case.log.iter().find(|line| line.starts_with("of the trace's "));
+    let overwritten = || {
+        let (held, written) = line::overwritten(case.attachments.get("trace")?)?;
+        Some(format!("of the trace's {written} events the kernel's buffers held the last {held}"))
+    };
+    cut.map(|cut| cut.to_string()).or_else(overwritten)
+}
+
+pub(super) fn add(timeline: &mut Timeline<'_>, group: TrackId, case: &CaseResult, text: &str) {
+    timeline.remarks.extend(lacks(case));
     let clock = "the kernel's record (ftrace), from its first event on; its clock is printed in µs";
     let mut picture = Picture {
         schedule: Schedule::new(timeline, group, clock),
