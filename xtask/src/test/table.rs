@@ -719,15 +719,16 @@ fn tests(filters: &[&str]) -> Result<Vec<Step>> {
     let file = |name: &str| target.join(name).display().to_string();
     let build = Step::new(Full, "test programs", &cargo_test("--tests --no-run"));
     let site = Step::new(Full, "documentation site", "xtask site").arguments(&[&file("site")]);
-    let publish = "cargo publish --workspace --dry-run --allow-dirty --locked";
-    // Cargo unpacks each package once for a folder and a version: an earlier run's would be compiled.
-    let unpacked = r#"rm -rf "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/chronoscope-*"#;
-    let published = Step::new(Long, "crates that can be published", "sh -c").arguments(&[unpacked]);
-    let mut steps = vec![
-        build.lock("dev").seconds(80),
-        site.after(&["packages"]).cores(0),
-        published.then(publish).lock("dev"),
-    ];
+    // Cargo unpacks and compiles each package once for a folder and a version, and would find an earlier
+    // run's: this step has a folder of its own.
+    let unpacked =
+        r#"rm -rf "$CARGO_TARGET_DIR" "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/chronoscope-*"#;
+    let published = Step::new(Long, "crates that can be published", "sh -c")
+        .arguments(&[unpacked])
+        .then("cargo publish --workspace --dry-run --allow-dirty --locked")
+        .variable("CARGO_TARGET_DIR", file("published"));
+    let mut steps =
+        vec![build.lock("dev").seconds(80), site.after(&["packages"]).cores(0), published];
     steps.extend(TESTS.iter().map(|test| {
         let (selection, options) =
             test.arguments.split_once(" -- ").unwrap_or((test.arguments, ""));
