@@ -30,6 +30,12 @@ pub enum Error {
         /// The program's name in messages.
         name: String,
     },
+    /// The program slept for the time that its limit allows.
+    #[error("{name} sleeps, and nothing wakes it")]
+    Asleep {
+        /// The program's name in messages.
+        name: String,
+    },
     /// The program was stopped by the caller's flag.
     #[error("interrupted")]
     Interrupted,

@@ -18,12 +18,15 @@ pub struct Limit {
     /// The time after which a child that has written nothing yet is ended: of processor time, or of
     /// wall time in which it did not wait for a processor. `None` if it may be silent.
     pub silence: Option<Duration>,
+    /// The wall time after which a child is ended that has neither worked nor waited for a processor. It is
+    /// noticed within twice that time. `None` if it may sleep.
+    pub sleep: Option<Duration>,
 }
 
 impl From<Duration> for Limit {
     /// A limit in wall time only.
     fn from(wall: Duration) -> Self {
-        Self { wall, work: None, silence: None }
+        Self { wall, work: None, silence: None, sleep: None }
     }
 }
 
@@ -33,13 +36,18 @@ impl Limit {
     const PATIENCE: u32 = 20;
 
     /// A year of wall time, which no program reaches.
-    pub const ENDLESS: Self =
-        Self { wall: Duration::from_secs(365 * 24 * 60 * 60), work: None, silence: None };
+    pub const ENDLESS: Self = Self {
+        wall: Duration::from_secs(365 * 24 * 60 * 60),
+        work: None,
+        silence: None,
+        sleep: None,
+    };
 
     /// Creates a limit for an emulator or a simulator: `work` of processor time, and a multiple of
     /// `work` in wall time, for an emulator that hangs without using the processor.
     pub fn for_work(work: Duration) -> Self {
-        Self { wall: work.saturating_mul(Self::PATIENCE), work: Some(work), silence: None }
+        let wall = work.saturating_mul(Self::PATIENCE);
+        Self { wall, work: Some(work), silence: None, sleep: None }
     }
 
     /// Adds `more` time on both clocks.
@@ -55,10 +63,23 @@ impl Limit {
 /// The interval between two readings of the processor time.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The share of its time that a sleeping child works or waits at most: an emulator looks after its own
+/// timers.
+const ASLEEP: f64 = 0.02;
+
+/// A stretch of a child's life in which it may have slept.
+struct Stretch {
+    start: Instant,
+    /// The processor time that the child had used or waited for at the start.
+    awake: Duration,
+}
+
 /// A limit that has begun.
 pub(crate) struct Deadline {
     limit: Limit,
     start: Instant,
+    /// The latest stretch, as long as [`Limit::sleep`].
+    stretch: Option<Stretch>,
     /// The time of the latest reading of the processor time, which takes up to three system calls.
     looked: Instant,
     /// The child has written something.
@@ -71,12 +92,13 @@ pub(crate) enum Passed {
     /// The time, in words.
     Time(String),
     Silence,
+    Sleep,
 }
 
 impl Deadline {
     pub(crate) fn new(limit: Limit) -> Self {
         let start = Instant::now();
-        Self { limit, start, looked: start, heard: false }
+        Self { limit, start, stretch: None, looked: start, heard: false }
     }
 
     /// Notes that the child has written something.
@@ -92,16 +114,39 @@ impl Deadline {
             return Some(Passed::Time(format!("{} s", self.limit.wall.as_secs())));
         }
         let silence = self.limit.silence.filter(|_| !self.heard);
-        if self.limit.work.or(silence).is_none() || self.looked.elapsed() < LOOK {
+        let looks = self.limit.work.or(silence).or(self.limit.sleep).is_some();
+        if !looks || self.looked.elapsed() < LOOK {
             return None;
         }
+        let unseen = self.looked.elapsed();
         self.looked = Instant::now();
         let taken = processor_time(child)?;
         if let Some(work) = self.limit.work.filter(|work| taken >= *work) {
             return Some(Passed::Time(format!("{} s of processor time", work.as_secs())));
         }
         let is_silent = |most| taken >= most || elapsed.saturating_sub(wait(child)) >= most;
-        silence.is_some_and(is_silent).then_some(Passed::Silence)
+        if silence.is_some_and(is_silent) {
+            return Some(Passed::Silence);
+        }
+        let most = self.limit.sleep?;
+        if unseen > most / 2 {
+            // This process did not run either: the whole machine was stopped.
+            self.stretch = None;
+        }
+        self.has_slept(most, taken, child).then_some(Passed::Sleep)
+    }
+
+    /// Returns whether the child has slept for a stretch of `most`; the next one then begins.
+    fn has_slept(&mut self, most: Duration, taken: Duration, child: Pid) -> bool {
+        if self.stretch.as_ref().is_some_and(|stretch| stretch.start.elapsed() < most) {
+            return false;
+        }
+        let awake = taken + wait(child);
+        let now = Stretch { start: Instant::now(), awake };
+        let before = self.stretch.replace(now);
+        before.is_some_and(|before| {
+            awake.saturating_sub(before.awake) < before.start.elapsed().mul_f64(ASLEEP)
+        })
     }
 }
 
@@ -157,6 +202,29 @@ mod tests {
         assert_eq!(heard.exceeded(pid), None);
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_sleeping_child_is_told_from_one_that_works() {
+        let limit = Limit { sleep: Some(10 * LOOK), ..Limit::ENDLESS };
+        let mut shells = ["exec sleep 30", "while :; do :; done"]
+            .map(|script| Command::new("sh").args(["-c", script]).spawn().unwrap());
+        let [sleeping, working] = [&shells[0], &shells[1]].map(Pid::from_child);
+        let (mut asleep, mut awake) = (Deadline::new(limit), Deadline::new(limit));
+        let begin = Instant::now();
+        let passed = loop {
+            assert_eq!(awake.exceeded(working), None);
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            if let Some(passed) = asleep.exceeded(sleeping) {
+                break passed;
+            }
+            std::thread::sleep(LOOK / 10);
+        };
+        assert_eq!(passed, Passed::Sleep);
+        for shell in &mut shells {
+            shell.kill().unwrap();
+            shell.wait().unwrap();
+        }
     }
 
     #[test]

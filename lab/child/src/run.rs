@@ -212,6 +212,7 @@ impl Patience<'_> {
             let expired = match passed {
                 Passed::Time(taken) => Error::Expired { name, taken },
                 Passed::Silence => Error::Silent { name },
+                Passed::Sleep => Error::Asleep { name },
             };
             if self.grace.as_mut().is_none_or(|grace| grace.is_over(child)) {
                 return Err(expired);
@@ -408,7 +409,8 @@ mod tests {
         let start = Instant::now();
         // A busy machine may give the loop a small share of its processor.
         let wall = Duration::from_secs(300);
-        let limit = Limit { wall, work: Some(Duration::from_millis(200)), silence: None };
+        let work = Some(Duration::from_millis(200));
+        let limit = Limit { wall, work, silence: None, sleep: None };
         let stop = AtomicBool::new(false);
         let error =
             run(&mut shell("while :; do :; done"), "the loop", limit, &stop, &mut |_| Ok(()));

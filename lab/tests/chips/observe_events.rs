@@ -239,6 +239,35 @@ fn an_image_that_ends_with_a_failure_has_the_time_of_its_chip() {
     assert_eq!(masked["count"], 4, "{case:#}");
 }
 
+/// Three rounds, at the address 0xa, and a sleep that nothing ends.
+const ASLEEP: &str = "
+    .syntax unified
+    .thumb
+    .word 0x20001000, reset + 1
+reset:
+    movs r0, #3
+round:
+    subs r0, #1
+    bne round
+asleep:
+    wfi
+    b asleep
+";
+
+/// With a chip's time, for which the image starts twice.
+#[test]
+fn an_image_that_sleeps_for_good_is_observed_until_then() {
+    let folder = Folder::new("observe-asleep");
+    let code = fs::read(assembled(&folder, "thumbv7em", ASLEEP)).unwrap();
+    let image = folder.file("asleep.elf", elf(ARM, FLASH, &code));
+    let observe = ["observe", &image, "--chip", "stm32f405", "--from", "0xa"];
+    let rest = ["-q", "--no-store", "--format", "json"];
+    let case = chronoscope(&[&observe[..], &rest].concat()).exits(0).json()["cases"][0].clone();
+    assert_eq!(case["series"][0]["count"], 2, "{case:#}");
+    let log = case["log"].to_string();
+    assert!(log.contains("the image sleeps, and no timer or interrupt is due"), "{log}");
+}
+
 /// A kernel in supervisor mode above a firmware. Five times it disables its interrupts for three
 /// instructions, and calls the firmware with its interrupts enabled.
 const SUPERVISOR: &str = "

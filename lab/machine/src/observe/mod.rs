@@ -49,6 +49,13 @@ use object::Architecture;
 /// The longest time that an image may run for, whatever its limit of instructions.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
+/// The wall time after which an image that sleeps is ended. A wait for a timer takes none: the emulator's clock
+/// jumps to its end.
+const SLEEP: Duration = Duration::from_secs(10);
+
+/// The reason for the end of an image that sleeps.
+const ASLEEP: &str = "the image sleeps, and no timer or interrupt is due that wakes it";
+
 /// The properties of every machine with an observer.
 pub const PROPERTIES: Properties =
     Properties { offers_soaks: false, is_emulated: true, shares_the_host: true, slowness: 1 };
@@ -309,7 +316,8 @@ impl<'m> Observed<'m> {
         let folder = Folder::new()?;
         let options = format!("{},events={FIRST_EVENTS}", self.observer(&folder));
         let mut qemu = self.command(&options, NOWHERE)?;
-        let (limit, stop) = (child::Limit::for_work(PATIENCE), AtomicBool::new(false));
+        let limit = patient(child::Limit::for_work(PATIENCE));
+        let stop = AtomicBool::new(false);
         let discard = &mut |_: &[u8]| Ok(());
         let program = self.emulated.program();
         let ended = child::run_to_an_end::<child::Error>(&mut qemu, program, limit, &stop, discard);
@@ -540,11 +548,15 @@ impl Machine for Observed<'_> {
         let ended = child::run_to_an_end::<child::Error>(
             &mut qemu,
             program,
-            start.limit,
+            patient(start.limit),
             start.stop,
             discard,
         );
-        let expired = matches!(ended, Err(child::Error::Expired { .. }));
+        let expired = match &ended {
+            Err(child::Error::Expired { .. }) => Some("ten minutes have passed: lower --limit"),
+            Err(child::Error::Asleep { .. }) => Some(ASLEEP),
+            _ => None,
+        };
         let (mut figures, tasks) = match fs::read(folder.path(EVENTS))
             .context("no events")
             .map(|bytes| self.figures(&bytes))
@@ -554,9 +566,7 @@ impl Machine for Observed<'_> {
             Ok(Err(damaged)) => return Err(ended.err().map_or(damaged, Into::into)),
             Err(missing) => return Err(ended.err().map_or(missing, Into::into)),
         };
-        if expired {
-            figures.ended_early = Some("ten minutes have passed: lower --limit");
-        }
+        figures.ended_early = expired.or(figures.ended_early);
         let named = match (&self.view, tasks) {
             (Some((_, view)), Some(tasks)) => {
                 let memory = fs::read(folder.path(MEMORY)).unwrap_or_default();
@@ -574,6 +584,11 @@ impl Machine for Observed<'_> {
         sink(&figures::encode(self, start.request, &figures, named, cycles, &notes)?)?;
         Ok(Recording::new())
     }
+}
+
+/// A limit that ends an image that sleeps, too.
+fn patient(limit: child::Limit) -> child::Limit {
+    child::Limit { sleep: Some(SLEEP), ..limit }
 }
 
 #[cfg(test)]

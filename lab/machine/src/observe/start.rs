@@ -10,8 +10,8 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    EVENTS, MEMORY, NOWHERE, Observed, events::Figures, image::Place, named::Named, placed,
-    question::Arrivals,
+    EVENTS, MEMORY, NOWHERE, Observed, events::Figures, image::Place, named::Named, patient,
+    placed, question::Arrivals,
 };
 use crate::{
     Start,
@@ -52,7 +52,8 @@ impl Observed<'_> {
             qemu.arg("-singlestep");
             // The plugin ends QEMU, so a failing status is its own.
             let discard = &mut |_: &[u8]| anyhow::Ok(());
-            child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
+            let limit = patient(start.limit);
+            child::run(&mut qemu, self.emulated.program(), limit, start.stop, discard)?;
             Sweep::parse(&fs::read_to_string(&file)?)
         };
         let tried = once(0)?.completed(once)?;
@@ -104,20 +105,23 @@ impl Observed<'_> {
         Reads::since_the_reset(&self.written(&mut qemu, &found, start)?).map(Some)
     }
 
-    /// Runs the image to its end, and returns the file that the plugin writes then. An image may end QEMU
-    /// with any status, which says why there is no file if there is none.
+    /// Runs the image to its end, or until it sleeps for good, and returns the file that the plugin writes
+    /// then. An image may end QEMU with any status, which says why there is no file if there is none.
     pub(super) fn written(
         &self,
         qemu: &mut Command,
         file: &Path,
         start: &Start<'_>,
     ) -> Result<Vec<u8>> {
-        let discard = &mut |_: &[u8]| Ok(());
-        let ended = child::run(qemu, self.emulated.program(), start.limit, start.stop, discard);
+        let (limit, discard) = (patient(start.limit), &mut |_: &[u8]| Ok(()));
+        let program = self.emulated.program();
+        let ended = child::run_to_an_end(qemu, program, limit, start.stop, discard);
         match (ended, fs::read(file)) {
-            (Ok(_) | Err(child::Error::Failed(_)), Ok(bytes)) => Ok(bytes),
+            (Ok(()) | Err(child::Error::Failed(_) | child::Error::Asleep { .. }), Ok(bytes)) => {
+                Ok(bytes)
+            }
             (Err(error), _) => Err(error.into()),
-            (Ok(_), Err(missing)) => Err(missing.into()),
+            (Ok(()), Err(missing)) => Err(missing.into()),
         }
     }
 
