@@ -115,10 +115,10 @@ impl Deadline {
         }
         let silence = self.limit.silence.filter(|_| !self.heard);
         let looks = self.limit.work.or(silence).or(self.limit.sleep).is_some();
-        if !looks || self.looked.elapsed() < LOOK {
+        let unseen = self.looked.elapsed();
+        if !looks || unseen < LOOK {
             return None;
         }
-        let unseen = self.looked.elapsed();
         self.looked = Instant::now();
         let taken = processor_time(child)?;
         if let Some(work) = self.limit.work.filter(|work| taken >= *work) {

@@ -214,8 +214,7 @@ call:
 #[test]
 fn each_way_to_mask_interrupts_of_a_cortex_m_is_seen() {
     let folder = Folder::new("observe-masks");
-    let code = fs::read(assembled(&folder, "thumbv7em", MASKS)).unwrap();
-    let case = observed(&folder.file("masks.elf", elf(ARM, FLASH, &code)), "netduinoplus2", &[]);
+    let case = observed(&cortex_m4(&folder, MASKS), "netduinoplus2", &[]);
     let series = case["series"].as_array().unwrap();
     let masked = series.iter().find(|series| series["name"] == "interrupts masked").unwrap();
     let lengths = masked["samples"].as_array().unwrap().iter().map(|sample| sample[1].as_f64());
@@ -226,9 +225,7 @@ fn each_way_to_mask_interrupts_of_a_cortex_m_is_seen() {
 #[test]
 fn an_image_that_ends_with_a_failure_has_the_time_of_its_chip() {
     let folder = Folder::new("observe-failed");
-    let failing = MASKS.replace("=0x20026", "=0x20023");
-    let code = fs::read(assembled(&folder, "thumbv7em", &failing)).unwrap();
-    let image = folder.file("masks.elf", elf(ARM, FLASH, &code));
+    let image = cortex_m4(&folder, &MASKS.replace("=0x20026", "=0x20023"));
     let observe =
         ["observe", &image, "--chip", "stm32f405", "-q", "--no-store", "--format", "json"];
     let run = chronoscope(&observe).exits(0).json();
@@ -258,8 +255,7 @@ asleep:
 #[test]
 fn an_image_that_sleeps_for_good_is_observed_until_then() {
     let folder = Folder::new("observe-asleep");
-    let code = fs::read(assembled(&folder, "thumbv7em", ASLEEP)).unwrap();
-    let image = folder.file("asleep.elf", elf(ARM, FLASH, &code));
+    let image = cortex_m4(&folder, ASLEEP);
     let observe = ["observe", &image, "--chip", "stm32f405", "--from", "0xa"];
     let rest = ["-q", "--no-store", "--format", "json"];
     let case = chronoscope(&[&observe[..], &rest].concat()).exits(0).json()["cases"][0].clone();
@@ -396,10 +392,15 @@ fn observed(image: &str, machine: &str, options: &[&str]) -> Value {
     run["cases"][0].clone()
 }
 
+/// The image of a program for a Cortex-M4 in the folder.
+fn cortex_m4(folder: &Folder, source: &str) -> String {
+    let code = fs::read(assembled(folder, "thumbv7em", source)).unwrap();
+    folder.file("image.elf", elf(ARM, FLASH, &code))
+}
+
 /// The image of `CORTEX_M` in the folder.
 fn cortex_m(folder: &Folder) -> String {
-    let code = fs::read(assembled(folder, "thumbv7em", &[CORTEX_M, END].concat())).unwrap();
-    folder.file("rounds.elf", elf(ARM, FLASH, &code))
+    cortex_m4(folder, &[CORTEX_M, END].concat())
 }
 
 #[test]

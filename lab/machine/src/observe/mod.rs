@@ -529,6 +529,7 @@ impl Machine for Observed<'_> {
         start: &Start<'_>,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Recording> {
+        let start = &Start { limit: patient(start.limit), ..*start };
         let folder = Folder::new()?;
         if let (Some(arrivals), Some(round)) = (self.arrivals, &self.from) {
             sink(&self.sweep(arrivals, round, &folder, start)?)?;
@@ -548,7 +549,7 @@ impl Machine for Observed<'_> {
         let ended = child::run_to_an_end::<child::Error>(
             &mut qemu,
             program,
-            patient(start.limit),
+            start.limit,
             start.stop,
             discard,
         );

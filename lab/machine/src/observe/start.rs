@@ -10,8 +10,8 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    EVENTS, MEMORY, NOWHERE, Observed, events::Figures, image::Place, named::Named, patient,
-    placed, question::Arrivals,
+    EVENTS, MEMORY, NOWHERE, Observed, events::Figures, image::Place, named::Named, placed,
+    question::Arrivals,
 };
 use crate::{
     Start,
@@ -52,8 +52,7 @@ impl Observed<'_> {
             qemu.arg("-singlestep");
             // The plugin ends QEMU, so a failing status is its own.
             let discard = &mut |_: &[u8]| anyhow::Ok(());
-            let limit = patient(start.limit);
-            child::run(&mut qemu, self.emulated.program(), limit, start.stop, discard)?;
+            child::run(&mut qemu, self.emulated.program(), start.limit, start.stop, discard)?;
             Sweep::parse(&fs::read_to_string(&file)?)
         };
         let tried = once(0)?.completed(once)?;
@@ -113,9 +112,8 @@ impl Observed<'_> {
         file: &Path,
         start: &Start<'_>,
     ) -> Result<Vec<u8>> {
-        let (limit, discard) = (patient(start.limit), &mut |_: &[u8]| Ok(()));
-        let program = self.emulated.program();
-        let ended = child::run_to_an_end(qemu, program, limit, start.stop, discard);
+        let (program, discard) = (self.emulated.program(), &mut |_: &[u8]| Ok(()));
+        let ended = child::run_to_an_end(qemu, program, start.limit, start.stop, discard);
         match (ended, fs::read(file)) {
             (Ok(()) | Err(child::Error::Failed(_) | child::Error::Asleep { .. }), Ok(bytes)) => {
                 Ok(bytes)

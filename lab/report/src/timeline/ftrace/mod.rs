@@ -20,8 +20,8 @@ use super::{
 /// The most concurrent transactions that are shown in the driver.
 const LANES: usize = 64;
 
-/// Returns what a case's trace lacks at its beginning, as words for the user: the port sends the end of a long
-/// text, and the kernel's buffers overwrite their oldest events. `None` for a whole trace.
+/// Returns the words for a trace without its beginning: the port sends only the end of a long text, and the
+/// kernel's buffers overwrite their oldest events. `None` for a whole trace.
 pub(crate) fn lacks(case: &CaseResult) -> Option<String> {
     let cut = case.log.iter().find(|line| line.starts_with("of the trace's "));
     let overwritten = || {
