@@ -14,4 +14,6 @@ pub use error::Error;
 pub use file_size::fail_beyond_the_limit;
 pub use folder::Folder;
 pub use limit::Limit;
-pub use run::{GRACE, output, output_with_lines, run, run_to_an_end, run_with_input};
+pub use run::{
+    GRACE, output, output_with_lines, output_within, run, run_to_an_end, run_with_input,
+};

@@ -119,6 +119,19 @@ pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output, Error>
     output_with_lines(command, stop, |_| ())
 }
 
+/// Runs `command` as [`output`] does; the command and all its processes are killed when `limit` has passed,
+/// too.
+///
+/// # Errors
+/// As [`output`], and [`Error::Expired`] if the program reached its limit.
+pub fn output_within(
+    command: &mut Command,
+    limit: Limit,
+    stop: &AtomicBool,
+) -> Result<Output, Error> {
+    collect(command, limit, stop, |_| ())
+}
+
 /// Runs `command` as [`output`] does, and passes each line of its standard error to `each_line` as
 /// soon as it is complete, without the line's end.
 ///
@@ -126,6 +139,15 @@ pub fn output(command: &mut Command, stop: &AtomicBool) -> Result<Output, Error>
 /// As [`output`].
 pub fn output_with_lines(
     command: &mut Command,
+    stop: &AtomicBool,
+    each_line: fn(&str),
+) -> Result<Output, Error> {
+    collect(command, Limit::ENDLESS, stop, each_line)
+}
+
+fn collect(
+    command: &mut Command,
+    limit: Limit,
     stop: &AtomicBool,
     each_line: fn(&str),
 ) -> Result<Output, Error> {
@@ -137,7 +159,7 @@ pub fn output_with_lines(
     // One thread a pipe: both may fill.
     let stderr = thread::spawn(move || read_lines(stderr.as_mut(), each_line));
     let stdout_reader = thread::spawn(move || read_all(stdout.as_mut()));
-    let deadline = Deadline::new(Limit::ENDLESS);
+    let deadline = Deadline::new(limit);
     let mut patience = Patience { name: &name, deadline, stop, grace: None, expired: None };
     let status = running.status(&mut patience)?;
     let [stdout, stderr] = [stdout_reader, stderr].map(|reader| reader.join().unwrap_or_default());
@@ -427,6 +449,16 @@ mod tests {
         let output = output(&mut shell(script), &stop).unwrap();
         assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 200_000));
         assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn output_is_waited_for_within_its_limit() {
+        let stop = AtomicBool::new(false);
+        let within = |script, limit| output_within(&mut shell(script), limit, &stop);
+        let output = within("echo out", Duration::from_secs(60).into()).unwrap();
+        assert_eq!(output.stdout, b"out\n");
+        let expired = within("echo out; sleep 1000", Duration::from_millis(200).into());
+        assert!(matches!(expired.unwrap_err(), Error::Expired { .. }));
     }
 
     #[test]

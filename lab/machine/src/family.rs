@@ -1,5 +1,5 @@
-//! Families of machines: the rows of the table in `machines`. A family is a value of one machine's
-//! file; this module knows none of them.
+//! Families of machines: the rows of the table in `machines`. Each family is in a module of its own; this
+//! one knows none of them.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ pub(super) trait Family {
     /// Describes the machine of a target; `None` if the target is of another family.
     ///
     /// # Errors
-    /// The target is of the family, but there is no such machine, or the image is none for it.
+    /// The target is of the family, but there is no such machine, or the image does not fit it.
     fn describe(&self, images: &Images, target: &Target) -> Result<Option<Description>>;
 
     /// Opens the machine of a target; `None` if the target is of another family. Starts nothing.

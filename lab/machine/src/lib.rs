@@ -92,9 +92,9 @@ pub struct Start<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// A machine that runs a port's image.
+/// A machine that runs a port's image, or watches a program, and yields a stream of records.
 pub trait Machine: Send {
-    /// The properties that the runner allows for; equal to the properties in its description.
+    /// The machine's properties, as in its [`Description`].
     fn properties(&self) -> Properties {
         Properties::default()
     }
@@ -136,7 +136,7 @@ pub trait Machine: Send {
         _start: &Start<'_>,
         _sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        bail!("{} cannot run here: peers run on {HOST} and in Linux guests", program.name)
+        bail!("{} cannot run here: other programs run on {HOST} and in Linux guests", program.name)
     }
 
     /// The round that the experiment `worst` tries, by function.

@@ -9,6 +9,9 @@ use chronoscope_suite::{
 
 use crate::Request;
 
+/// The most series of a stream.
+pub const MOST_SERIES: u8 = u8::MAX;
+
 /// An interval between two events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -83,17 +86,23 @@ impl StreamBuilder {
         self.send(&Record::Evidence(Evidence { name, value, low, high }))
     }
 
+    /// The number of series for which the stream has room.
+    pub fn room(&self) -> usize {
+        (MOST_SERIES - self.series).into()
+    }
+
     /// Appends a series, which gets the next free number, and its samples.
     ///
     /// # Errors
-    /// If the stream has 255 series already.
+    /// If the stream has [`MOST_SERIES`] already.
     pub fn series(
         &mut self,
         series: Series<'_>,
         samples: impl Iterator<Item = Sample>,
     ) -> Result<()> {
         let id = self.series;
-        self.series = id.checked_add(1).context("more than 255 series")?;
+        ensure!(id < MOST_SERIES, "more than {MOST_SERIES} series");
+        self.series = id + 1;
         self.send(&Record::Series(Series { id, ..series }))?;
         let mut samples = samples.peekable();
         while samples.peek().is_some() {

@@ -295,12 +295,24 @@ impl Store {
     /// that two stores in a folder stay apart. Pages of a server's runs are in the user's data
     /// folder.
     pub fn page(&self, number: i64) -> PathBuf {
-        self.place.local().with_extension("pages").join(format!("{number}.html"))
+        self.pages().join(format!("{number}.html"))
     }
 
-    /// Deletes the pages and captures of runs that are no longer in the store.
+    /// The folder of pages and captures: `runs.pages` of `runs.sqlite`, and `bench.a.pages` of `bench.a`.
+    fn pages(&self) -> PathBuf {
+        let local = self.place.local();
+        if local.extension().is_some_and(|extension| extension == "sqlite") {
+            return local.with_extension("pages");
+        }
+        let mut name = local.as_os_str().to_owned();
+        name.push(".pages");
+        name.into()
+    }
+
+    /// Deletes the pages and captures of runs that are no longer in the store. Older versions wrote the pages
+    /// of `bench.a` and of `bench.b` to one folder, `bench.pages`, where they stay.
     fn sweep(&self) -> Result<()> {
-        let Ok(pages) = fs::read_dir(self.place.local().with_extension("pages")) else {
+        let Ok(pages) = fs::read_dir(self.pages()) else {
             return Ok(());
         };
         for page in pages.filter_map(|page| Some(page.ok()?.path())) {

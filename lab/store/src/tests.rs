@@ -99,6 +99,29 @@ fn a_place_is_a_server_or_a_file() {
     assert!(!refused(&std::env::temp_dir()).contains("is no plain file"));
 }
 
+#[test]
+fn stores_of_one_folder_have_pages_of_their_own() {
+    let folder = std::env::temp_dir().join(format!("chronoscope-pages-{}", process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let open = |name: &str| {
+        let path = folder.join(name);
+        let session = Sqlite::open(&path, true).unwrap();
+        store(&path, session)
+    };
+    let names = ["runs.sqlite", "bench", "bench.a", "bench.b"];
+    let pages = ["runs.pages", "bench.pages", "bench.a.pages", "bench.b.pages"];
+    for (name, pages) in names.into_iter().zip(pages) {
+        let page = open(name).page(7);
+        assert_eq!(page, folder.join(pages).join("7.html"));
+        std::fs::create_dir_all(page.parent().unwrap()).unwrap();
+        std::fs::write(page, "").unwrap();
+    }
+    assert!(!open("bench.a").forget(7).unwrap());
+    let left = pages.map(|pages| folder.join(pages).join("7.html").exists());
+    assert_eq!(left, [true, true, false, true]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// A run of an older program has no UUID: its date and its results tell it.
 #[test]
 fn an_unnamed_run_is_found_by_its_results() {

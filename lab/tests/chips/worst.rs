@@ -483,7 +483,7 @@ fn impossible_questions_are_one_line() {
     ask(&["masked", "--target", "tandem@rv32"])
         .shows("shares its interrupt with the kernel's alarm");
     ask(&["masked", "--target", "tandem@ibex"])
-        .complains("its timer shares its interrupt with the kernel's alarm");
+        .complains("the timer of `masked` shares its interrupt with the kernel's alarm");
     ask(&["--target", "tandem@ibex", "--set", "interrupt=7"]).complains("leave out `interrupt`");
     ask(&["--target", "tandem@ibex", "--set", "pins=yes"]).complains("leave out `pins`");
     ask(&["--target", "tandem@cva6"]).complains("does not show its instructions");

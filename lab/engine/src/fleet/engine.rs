@@ -20,17 +20,19 @@ pub trait Engine {
     /// If the engine does not take them.
     fn submit(&mut self, shards: &[usize]) -> Result<()>;
 
-    /// The shards that wait or run. All others have ended, or were lost.
+    /// The shards that wait or run. All others have ended, or were lost. The question is given up when `stop`
+    /// becomes true.
     ///
     /// # Errors
     /// If the engine does not answer.
-    fn under_way(&mut self) -> Result<BTreeMap<usize, State>>;
+    fn under_way(&mut self, stop: &AtomicBool) -> Result<BTreeMap<usize, State>>;
 
     /// Ends all shards. One that cannot be ended is left to the engine.
     fn cancel(&mut self);
 
-    /// The reason why a shard ended without a part, if the engine has one.
-    fn complaint(&self, shard: usize) -> Option<String>;
+    /// The reason why a shard ended without a part, if the engine has one. The question is given up when
+    /// `stop` becomes true.
+    fn complaint(&self, shard: usize, stop: &AtomicBool) -> Option<String>;
 }
 
 /// The state of a shard that has not ended.
@@ -117,8 +119,12 @@ pub fn gather(
     stop: &AtomicBool,
     show: &mut dyn FnMut(Counts),
 ) -> Result<()> {
+    let begun = if parts.is_begun { engine.under_way(stop) } else { Ok(BTreeMap::new()) };
+    if begun.is_err() && stop.load(Ordering::Relaxed) {
+        engine.cancel();
+    }
     // An engine that cannot say which shards are under way has ended none of them.
-    let begun = if parts.is_begun { engine.under_way()? } else { BTreeMap::new() };
+    let begun = begun?;
     let open = |shard: &usize| !begun.contains_key(shard) && !parts.is_there(*shard);
     let open: Vec<usize> = (1..=parts.of).filter(open).collect();
     let mut repeated = false;
@@ -157,7 +163,7 @@ fn wait(
             show(Counts { complete: parts.of, ..Counts::default() });
             return Ok(());
         }
-        match engine.under_way() {
+        match engine.under_way(stop) {
             Ok(under_way) => {
                 heard = Instant::now();
                 ended.retain(|shard, _| !under_way.contains_key(shard));
@@ -177,7 +183,7 @@ fn wait(
                             && !parts.is_there(shard)
                     })
                     .collect();
-                check_tries(engine, &tries, &lost)?;
+                check_tries(engine, &tries, &lost, stop)?;
                 let submitted = if lost.is_empty() { Ok(()) } else { engine.submit(&lost) };
                 match submitted {
                     Ok(()) => {
@@ -201,11 +207,16 @@ fn wait(
 }
 
 /// Checks that each lost shard may be submitted once more.
-fn check_tries(engine: &dyn Engine, tries: &BTreeMap<usize, usize>, lost: &[usize]) -> Result<()> {
+fn check_tries(
+    engine: &dyn Engine,
+    tries: &BTreeMap<usize, usize>,
+    lost: &[usize],
+    stop: &AtomicBool,
+) -> Result<()> {
     let Some(shard) = lost.iter().find(|shard| tries.get(*shard) == Some(&TRIES)) else {
         return Ok(());
     };
-    let why = engine.complaint(*shard).map_or_else(String::new, |why| format!(": {why}"));
+    let why = engine.complaint(*shard, stop).map_or_else(String::new, |why| format!(": {why}"));
     bail!("shard {shard} ended {TRIES} times without its part{why}")
 }
 
@@ -268,7 +279,7 @@ mod tests {
             Ok(())
         }
 
-        fn under_way(&mut self) -> Result<BTreeMap<usize, State>> {
+        fn under_way(&mut self, _: &AtomicBool) -> Result<BTreeMap<usize, State>> {
             if self.is_silent {
                 bail!("the engine does not answer");
             }
@@ -292,7 +303,7 @@ mod tests {
             self.is_cancelled = true;
         }
 
-        fn complaint(&self, _: usize) -> Option<String> {
+        fn complaint(&self, _: usize, _: &AtomicBool) -> Option<String> {
             Some("no room".to_owned())
         }
     }
@@ -354,23 +365,25 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_lab_s_jobs_go_on_if_the_engine_does_not_answer() {
-        let folder = env::temp_dir();
-        let mut engine = Scripted {
-            folder: folder.clone(),
-            losses: BTreeMap::new(),
-            under_way: BTreeMap::from([(1, 0)]),
-            submitted: Vec::new(),
-            refusals: 0,
-            is_silent: true,
-            is_cancelled: false,
-        };
-        let parts = Parts { folder, of: 3, is_begun: true };
-        let pace = Pace { look: Duration::from_millis(1), late: Duration::from_millis(3) };
-        let stop = AtomicBool::new(false);
-        let error = gather(&mut engine, &parts, pace, &stop, &mut |_| {}).unwrap_err();
-        assert_eq!(error.to_string(), "the engine does not answer");
-        assert!(!engine.is_cancelled && engine.submitted.is_empty());
+    fn a_killed_lab_s_jobs_go_on_if_the_engine_does_not_answer_unless_it_is_stopped() {
+        for is_stopped in [false, true] {
+            let folder = env::temp_dir();
+            let mut engine = Scripted {
+                folder: folder.clone(),
+                losses: BTreeMap::new(),
+                under_way: BTreeMap::from([(1, 0)]),
+                submitted: Vec::new(),
+                refusals: 0,
+                is_silent: true,
+                is_cancelled: false,
+            };
+            let parts = Parts { folder, of: 3, is_begun: true };
+            let pace = Pace { look: Duration::from_millis(1), late: Duration::from_millis(3) };
+            let stop = AtomicBool::new(is_stopped);
+            let error = gather(&mut engine, &parts, pace, &stop, &mut |_| {}).unwrap_err();
+            assert_eq!(error.to_string(), "the engine does not answer");
+            assert_eq!((engine.is_cancelled, engine.submitted.is_empty()), (is_stopped, true));
+        }
     }
 
     #[test]

@@ -42,6 +42,13 @@ const PLACE: &str = "$SLURM_ARRAY_TASK_ID";
 /// The longest time for which a job that completes is asked for its end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The longest time for which Slurm's answer to a question is waited for.
+const QUESTION: Duration = Duration::from_secs(60);
+
+/// The longest time that a submission or a cancellation may take: sbatch itself tries again for a while
+/// where the controller is busy.
+const ORDER: Duration = Duration::from_secs(300);
+
 /// The parts of a shard's command that all shards share: the program, and the words after the
 /// shard's own.
 pub struct Words {
@@ -84,11 +91,11 @@ impl Slurm {
 
     /// Slurm's own reason for the end of a shard. A job that still completes has none yet: it is asked for
     /// again, up to [`PATIENCE`].
-    fn reason(&self, shard: usize) -> Option<String> {
+    fn reason(&self, shard: usize, stop: &AtomicBool) -> Option<String> {
         let job = self.jobs.get(&shard)?;
         let start = Instant::now();
         loop {
-            let reason = Self::reason_now(job);
+            let reason = Self::reason_now(job, stop);
             let is_final = reason.as_ref().is_none_or(|reason| !is_passing(reason));
             if is_final || start.elapsed() > PATIENCE {
                 return reason;
@@ -99,13 +106,13 @@ impl Slurm {
 
     /// Slurm's reason as it is now: from the accounting, or from the controller, which remembers a job for
     /// some minutes.
-    fn reason_now(job: &str) -> Option<String> {
+    fn reason_now(job: &str, stop: &AtomicBool) -> Option<String> {
         let fields = "--format=State,ExitCode,Reason,NodeList";
         let words = ["--noheader", "--parsable2", "--allocations", fields, "--jobs", job];
-        let counted = ask(Command::new("sacct").args(words)).ok();
+        let counted = ask(Command::new("sacct").args(words), QUESTION, stop).ok();
         counted.and_then(|text| accounted(&text)).or_else(|| {
-            let shown = ask(Command::new("scontrol").args(["--oneliner", "show", "job", job]));
-            controlled(&shown.ok()?)
+            let words = ["--oneliner", "show", "job", job];
+            controlled(&ask(Command::new("scontrol").args(words), QUESTION, stop).ok()?)
         })
     }
 }
@@ -172,11 +179,22 @@ fn sentence(state: &str, reason: &str, exit: &str, nodes: &str) -> Option<String
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// Runs a program of Slurm and returns its output. It is not stopped by a signal: it takes moments,
-/// and ends the jobs after one.
-fn ask(command: &mut Command) -> Result<String> {
+/// Runs a program of Slurm that a signal does not stop: a submission that was cut short may have been taken,
+/// and the jobs are cancelled after a signal.
+///
+/// # Errors
+/// As [`ask`].
+fn order(command: &mut Command) -> Result<String> {
+    ask(command, ORDER, &AtomicBool::new(false))
+}
+
+/// Runs a program of Slurm and returns its output.
+///
+/// # Errors
+/// The program is missing, fails, has not ended within `limit`, or `stop` becomes true.
+fn ask(command: &mut Command, limit: Duration, stop: &AtomicBool) -> Result<String> {
     let program = command.get_program().display().to_string();
-    let answer = child::output(command, &AtomicBool::new(false));
+    let answer = child::output_within(command, limit.into(), stop);
     let answer = answer.map_err(|error| match error.is_missing() {
         true => {
             anyhow!("{program} is not installed: run this on a machine that submits jobs to Slurm")
@@ -199,28 +217,28 @@ impl Engine for Slurm {
         sbatch.args(["--parsable", "--no-requeue", "--output=/dev/null"]);
         sbatch.arg(format!("--job-name={}", self.name));
         sbatch.arg(format!("--array={}", numbers.join(",")));
-        let answer = ask(sbatch.args(&self.options).arg(&self.script))?;
+        let answer = order(sbatch.args(&self.options).arg(&self.script))?;
         // The answer is the job's number, and in a federation the cluster's name after a semicolon.
         let number: String = answer.chars().take_while(char::is_ascii_digit).collect();
         self.jobs.extend(shards.iter().map(|shard| (*shard, format!("{number}_{shard}"))));
         Ok(())
     }
 
-    fn under_way(&mut self) -> Result<BTreeMap<usize, State>> {
+    fn under_way(&mut self, stop: &AtomicBool) -> Result<BTreeMap<usize, State>> {
         let mut squeue = Command::new("squeue");
         squeue.args(["--noheader", "--array", "--format=%K %T"]);
-        let text = ask(squeue.arg(format!("--name={}", self.name)))?;
+        let text = ask(squeue.arg(format!("--name={}", self.name)), QUESTION, stop)?;
         Ok(states(&text))
     }
 
     fn cancel(&mut self) {
         // The jobs' name is in the message of the error that led here.
-        let _ = ask(Command::new("scancel").arg(format!("--name={}", self.name)));
+        let _ = order(Command::new("scancel").arg(format!("--name={}", self.name)));
     }
 
-    fn complaint(&self, shard: usize) -> Option<String> {
+    fn complaint(&self, shard: usize, stop: &AtomicBool) -> Option<String> {
         let said = last_line(&self.log(shard)).map(|line| printable(&line));
-        let reason = self.reason(shard).map(|reason| format!("Slurm says {reason}"));
+        let reason = self.reason(shard, stop).map(|reason| format!("Slurm says {reason}"));
         let both: Vec<String> = said.into_iter().chain(reason).collect();
         (!both.is_empty()).then(|| both.join("; "))
     }
@@ -269,6 +287,17 @@ mod tests {
         let wanted =
             [(1, State::Waiting), (2, State::Running), (5, State::Waiting), (12, State::Waiting)];
         assert_eq!(states(text), BTreeMap::from(wanted));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_given_up() {
+        let ask = |limit, is_stopped| {
+            let stop = AtomicBool::new(is_stopped);
+            ask(Command::new("sleep").arg("1000"), limit, &stop).unwrap_err().to_string()
+        };
+        let error = ask(Duration::from_millis(100), false);
+        assert!(error.starts_with("the watchdog ended sleep after"), "{error}");
+        assert_eq!(ask(QUESTION, true), "interrupted");
     }
 
     #[test]

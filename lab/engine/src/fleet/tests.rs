@@ -67,7 +67,7 @@ fn the_key_of_a_case_is_that_of_its_result() {
     }
 }
 
-/// A part with these places of the sample's cases, on an exact clock.
+/// A part with the sample's cases of these indices, on an exact clock.
 fn part(number: usize, of: usize, cases: &[usize]) -> Run {
     let mut run = sample::run();
     run.context.machine = format!("m{number}").as_str().into();

@@ -25,11 +25,11 @@ const READER: &str = "babeltrace2";
 /// The beginning of its remark on events that the recording lost.
 const LOST: &str = "WARNING: Tracer discarded ";
 
-/// The words of a small system's tasks.
+/// The words for a small system, such as Zephyr.
 const SMALL: Words = Words {
     wait: ", ready to running",
-    mend: "record thread_switched_in, thread_ready, isr_enter and isr_exit, sched_switch and \
-           sched_waking, or events in pairs: X_begin and X_end",
+    mend: "record thread_ready with thread_switched_in, or isr_enter with isr_exit, or on Linux \
+           sched_waking with sched_switch, or events in pairs: X_begin and X_end",
     task: |names, task| called(names, "task", task),
 };
 
@@ -44,18 +44,18 @@ const PAIRS: [(&str, &str); 5] = [
 
 /// Returns whether a folder has a trace of this format, in it or below it.
 pub fn is_trace(folder: &Path) -> bool {
-    let below = |folder: &Path| folder.join("metadata").is_file();
+    let has_metadata = |folder: &Path| folder.join("metadata").is_file();
     // LTTng's are three levels down: the session's kind, and the user's number and word size.
-    let within = |folder: &Path| -> Vec<_> {
+    let subfolders = |folder: &Path| -> Vec<_> {
         let entries = folder.read_dir().into_iter().flatten().take(1000).flatten();
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     };
     let mut level = vec![folder.to_owned()];
     for _ in 0..5 {
-        if level.iter().any(|folder| below(folder)) {
+        if level.iter().any(|folder| has_metadata(folder)) {
             return true;
         }
-        level = level.iter().flat_map(|folder| within(folder)).take(1000).collect();
+        level = level.iter().flat_map(|folder| subfolders(folder)).take(1000).collect();
     }
     false
 }
@@ -81,13 +81,13 @@ pub fn text_of(folder: &Path, most: u64, stop: &AtomicBool) -> Result<Vec<u8>> {
             anyhow!("a trace in the Common Trace Format is read by {READER}: install babeltrace2")
         }
         Some(child::Error::Failed(_)) => anyhow!(
-            "{READER} cannot read it: it is cut off or damaged; the reasons: {READER} {}",
+            "{READER} cannot read it: it is cut off or damaged: see the reasons by `{READER} {}`",
             printable(&folder.display().to_string())
         ),
         _ => error,
     })?;
     ensure!(!text.is_empty(), "there is no event in it");
-    // A remark without events tells [`read`] that there is no other.
+    // A last remark on no events tells [`read`] that the text has all remarks on lost ones.
     let none = format!("{LOST}0 events");
     for line in remarks.lines().filter(|line| line.starts_with(LOST)).chain([&*none]) {
         text.extend_from_slice(line.as_bytes());
@@ -103,7 +103,7 @@ pub fn is_its(head: &[u8]) -> bool {
     lines.next().is_some_and(|line| line.starts_with(LOST) || Event::parse(line).is_some())
 }
 
-/// Reads such a text.
+/// Reads the text that babeltrace2 prints.
 ///
 /// # Errors
 /// A line is no event, times run backward on a processor, or a field is missing.
@@ -117,7 +117,8 @@ pub fn read(bytes: &[u8]) -> Result<Recording> {
     let words = if trace.is_linux { &LINUX } else { &SMALL };
     let mut measured = trace.scheduling.measured(1_000_000_000, words)?;
     if !trace.tells_losses {
-        let known = "babeltrace2 tells lost events apart from its text: import the folder";
+        let known =
+            "babeltrace2's text lacks its remarks on lost events: import the folder to count them";
         measured.log.push(known.to_owned());
     }
     let mut recording = Recording::new("ctf");
@@ -166,6 +167,12 @@ impl<'a> Event<'a> {
         self.field(name).unwrap_or_default()
     }
 
+    /// The thread in the event's context, which a recorder may add.
+    fn context_thread(&self) -> Option<u64> {
+        let (_, value) = self.fields.iter().find(|(name, _)| ["vtid", "tid"].contains(name))?;
+        number(value)
+    }
+
     /// The part of the name before its ending, and whether the ending begins something. `None` for
     /// an event without a pair.
     fn pair(&self) -> Option<(&'a str, bool)> {
@@ -176,7 +183,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The names and values of fields in braces. Of a value with parts, the text is its first one.
+/// The names and values of fields in braces. A value with parts is its opening bracket; parts with names are
+/// fields of their own.
 fn fields_of(text: &str) -> Vec<(&str, &str)> {
     let mut fields = Vec::new();
     let mut rest = text;
@@ -301,7 +309,8 @@ fn thread(event: &Event<'_>, moment: &mut Moment<'_>) -> Result<u64> {
     Ok(task)
 }
 
-/// An event of a pair. Among pairs of one name at the same time, the first own field tells its one.
+/// An event of a pair. Pairs of one name may overlap: the event's first own field says to which it belongs,
+/// and among pairs of one object its task and its processor.
 fn span(event: &Event<'_>, mut moment: Moment<'_>) -> Result<()> {
     let Some((name, begins)) = event.pair() else {
         moment.other();
@@ -310,7 +319,8 @@ fn span(event: &Event<'_>, mut moment: Moment<'_>) -> Result<()> {
     let own = event.fields.iter().find(|(name, _)| !CONTEXT.contains(name));
     // ros2_tracing's end of a call has the call's address alone; its start has more behind it.
     let key = own.map_or("", |(_, value)| value);
-    if begins { moment.begin(name, key) } else { moment.end(name, key) }
+    let task = event.context_thread();
+    if begins { moment.begin_beside(name, key, task) } else { moment.end_beside(name, key, task) }
 }
 
 /// The fields of contexts: the place of an event, and nothing of its own.

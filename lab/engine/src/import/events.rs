@@ -188,7 +188,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
 
 /// The intervals that threads mark by lines in the file trace_marker of tracefs, in the form of Android's
 /// atrace: `B|7|control` and `E|7`, within each other in a thread, `S|7|request|12` and `F|7|request|12`, by
-/// their last number.
+/// their process and their last number.
 #[derive(Default)]
 struct Markers {
     /// The names that each thread has begun, the inner ones last.
@@ -233,9 +233,10 @@ impl Markers {
                     moment.end(&name, &key(open.len()))?;
                 }
             }
-            (Some(sort @ ("S" | "F")), Some(_), Some(rest)) => {
+            (Some(sort @ ("S" | "F")), Some(process), Some(rest)) => {
                 let Some((name, id)) = rest.rsplit_once('|') else { return Ok(false) };
-                if sort == "S" { moment.begin(name, id)? } else { moment.end(name, id)? }
+                let key = format!("{process}|{id}");
+                if sort == "S" { moment.begin(name, &key)? } else { moment.end(name, &key)? }
             }
             _ => return Ok(false),
         }

@@ -30,6 +30,13 @@ const OWN: [&str; 11] = [
 /// The aggregates that are kept: the others are fits over several benchmarks.
 const AGGREGATES: [&str; 4] = ["mean", "median", "stddev", "cv"];
 
+/// The ways in which an entry has no time: the flag, the reason's field, the words before the reason, and
+/// the evidence.
+const FAILURES: [[&str; 4]; 2] = [
+    ["error_occurred", "error_message", "it ended with an error", "errors"],
+    ["skipped", "skip_message", "it was skipped", "skipped repetitions"],
+];
+
 /// Returns whether the value has the two parts of such a file.
 pub fn is_its(value: &Value) -> bool {
     value.get("context").is_some_and(Value::is_object)
@@ -88,23 +95,26 @@ fn benchmark(name: &str, entries: &[&Value]) -> Result<Measured> {
     let mut measured = Measured::new(name, HERTZ);
     let is_aggregate =
         |entry: &&&Value| text(entry, "run_type").is_ok_and(|kind| kind == "aggregate");
-    let has_failed =
-        |entry: &&&Value| entry.get("error_occurred").and_then(Value::as_bool) == Some(true);
-    let errors: Vec<&&Value> = entries.iter().filter(has_failed).collect();
-    for entry in &errors {
-        let why = text(entry, "error_message").unwrap_or("no reason is given");
-        measured.log.push(format!("it ended with an error: {why}"));
+    let mut has_failures = false;
+    for [flag, reason, words, evidence] in FAILURES {
+        let failed: Vec<&&Value> = entries.iter().filter(|entry| is_set(entry, flag)).collect();
+        for entry in &failed {
+            let why = text(entry, reason).unwrap_or("no reason is given");
+            measured.log.push(format!("{words}: {why}"));
+        }
+        if !failed.is_empty() {
+            has_failures = true;
+            measured.evidence.push((evidence, failed.len() as f64, 0.0, 0.0));
+        }
     }
+    let has_failed = |entry: &Value| FAILURES.iter().any(|[flag, ..]| is_set(entry, flag));
     let whole = entries.iter().filter(|entry| !is_aggregate(entry) && !has_failed(entry));
     let whole: Vec<&Value> = whole.copied().collect();
-    if !errors.is_empty() {
-        measured.evidence.push(("errors", errors.len() as f64, 0.0, 0.0));
-    }
     if whole.is_empty() {
         for entry in entries.iter().filter(is_aggregate) {
             measured.figures.extend(aggregate(entry)?);
         }
-        if errors.is_empty() {
+        if !has_failures {
             measured.log.push(
                 "aggregates alone: no run's time, no largest one and no spread from run to run can be \
                  known: measure again without --benchmark_report_aggregates_only"
@@ -138,6 +148,10 @@ fn benchmark(name: &str, entries: &[&Value]) -> Result<Measured> {
             .to_owned(),
     );
     Ok(measured)
+}
+
+fn is_set(entry: &Value, flag: &str) -> bool {
+    entry.get(flag).and_then(Value::as_bool) == Some(true)
 }
 
 /// The ns of an entry's unit of time.

@@ -9,7 +9,7 @@ use super::{Measured, Recording, Samples, Series};
 /// The clock of the samples: µs.
 const HERTZ: u64 = 1_000_000;
 
-/// The most samples of a histogram: eleven days of one per ms.
+/// The most samples of all columns together: eleven days of one per ms.
 const MOST: u64 = 1_000_000_000;
 
 /// The first words of the output, and the name of the case.
@@ -28,7 +28,7 @@ struct Column {
     counts: Vec<(u64, u64)>,
     /// The samples beyond the last bucket.
     over: u64,
-    /// All samples, by rtla.
+    /// The number of all samples, as rtla counts them.
     count: Option<u64>,
     max: Option<u64>,
 }
@@ -47,31 +47,34 @@ pub fn read(bytes: &[u8]) -> Result<Recording> {
     let mut measured = Measured::new(name, HERTZ);
     let mut columns: Vec<Column> = Vec::new();
     for (place, line) in lines.by_ref() {
-        let whole = line.trim();
-        if let Some(names) = whole.strip_prefix("Index") {
+        let trimmed = line.trim();
+        if let Some(names) = trimmed.strip_prefix("Index") {
             columns = names.split_whitespace().map(column).collect::<Result<_>>()?;
             ensure!(!columns.is_empty(), "line {place}: no column");
             break;
         }
-        if let Some(duration) = whole.strip_prefix("# Duration:") {
+        if let Some(duration) = trimmed.strip_prefix("# Duration:") {
             let words = duration.split_whitespace().collect::<Vec<_>>().join(" ");
             measured.log.push(format!("it lasted (days, hours:minutes:seconds): {words}"));
-        } else if whole.starts_with("# Time unit is") {
-            ensure!(whole.ends_with("microseconds (us)"), "line {place}: only µs are read");
+        } else if trimmed.starts_with("# Time unit is") {
+            ensure!(trimmed.ends_with("microseconds (us)"), "line {place}: only µs are read");
         }
     }
     ensure!(!columns.is_empty(), "it has no line `Index`: it is cut off");
-    let mut is_whole = false;
+    let mut has_count = false;
     for (place, line) in lines {
-        // The summary of all processors, or messages behind the histogram.
-        if is_whole && !line.starts_with(['a', 'm']) {
+        // After `count:`, only avg, min and max are of the histogram.
+        if has_count && !line.starts_with(['a', 'm']) {
             break;
         }
-        is_whole |= row(line, &mut columns).with_context(|| format!("line {place}"))?;
+        has_count |= row(line, &mut columns).with_context(|| format!("line {place}"))?;
     }
-    ensure!(is_whole, "it has no line `count:`: it is cut off");
+    ensure!(has_count, "it has no line `count:`: it is cut off");
     let all = columns.iter().try_fold(0_u64, |sum, one| sum.checked_add(one.count.unwrap_or(0)));
-    ensure!(all.is_some_and(|all| all <= MOST), "more than {MOST} samples: give fewer columns");
+    ensure!(
+        all.is_some_and(|all| all <= MOST),
+        "more than {MOST} samples: run rtla on fewer processors, or shorter"
+    );
     for column in columns {
         column.add_to(&mut measured)?;
     }
@@ -97,8 +100,7 @@ fn column(name: &str) -> Result<Column> {
     Ok(Column { name, counts: Vec::new(), over: 0, count: None, max: None })
 }
 
-/// Takes in a line behind the names. Returns whether it is the one with all samples, after which none
-/// has counts.
+/// Takes in a line below the names. Returns whether it is `count:`, the last one with counts.
 fn row(line: &str, columns: &mut [Column]) -> Result<bool> {
     let mut words = line.split_whitespace();
     let Some(first) = words.next().filter(|first| !["min:", "avg:"].contains(first)) else {
@@ -150,7 +152,7 @@ impl Column {
             seen == Some(count),
             "{name}: its rows do not add up to its count of {count}: the text was cut or changed"
         );
-        // Of one sample beyond the buckets, the length is known.
+        // A single sample beyond the buckets is the longest, whose length is known.
         if let (1, Some(max)) = (self.over, self.max) {
             self.counts.push((max, 1));
             self.over = 0;

@@ -1,5 +1,5 @@
 //! The state of a recorded system, and the intervals that its events give: each task runs, waits, or
-//! is neither; handlers and spans begin and end. Readers of recordings report each event at a
+//! does neither; handlers and spans begin and end. Readers of recordings report each event at a
 //! [`Moment`]; this module knows none of their forms.
 
 use std::{collections::BTreeMap, fmt::LowerHex};
@@ -36,13 +36,31 @@ pub struct Scheduling {
     processors: BTreeMap<u32, Processor>,
     /// The tasks that have become ready and have not run since.
     ready: BTreeMap<u64, u64>,
-    /// The spans that have begun: name, key, and the time.
-    open: BTreeMap<(String, String), u64>,
+    /// The spans that have begun, with the times.
+    open: BTreeMap<Span, u64>,
+    /// The spans of which it is unknown when they ended.
+    ambiguous: u64,
     waits: BTreeMap<u64, Vec<Interval>>,
     runs: BTreeMap<u64, Vec<Interval>>,
     handlers: BTreeMap<String, Vec<Interval>>,
     spans: BTreeMap<String, Vec<Interval>>,
     intervals: usize,
+}
+
+/// A span that has begun. One with a key of its own needs no task and no processor.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    name: String,
+    key: String,
+    /// The task that began it, if it is known.
+    task: Option<u64>,
+    processor: u32,
+}
+
+impl Span {
+    fn new(name: &str, key: &str) -> Self {
+        Self { name: printable(name), key: key.to_owned(), task: None, processor: 0 }
+    }
 }
 
 /// A processor's state.
@@ -63,9 +81,9 @@ pub struct Moment<'a> {
     now: u64,
 }
 
-/// The words of a sort of recordings.
+/// The words for a sort of recordings.
 pub struct Words {
-    /// The wait of a task, behind its name.
+    /// The end of the name of the series of a task's waits, behind the task's name.
     pub wait: &'static str,
     /// The mend for a recording without an interval.
     pub mend: &'static str,
@@ -80,7 +98,10 @@ impl Scheduling {
     /// The time runs backward on the processor, or there are too many processors or intervals.
     pub fn at(&mut self, processor: u32, time: u64) -> Result<Moment<'_>> {
         self.events += 1;
-        ensure!(self.intervals < MOST_INTERVALS, "more than {MOST_INTERVALS} intervals: cut it");
+        ensure!(
+            self.intervals < MOST_INTERVALS,
+            "more than {MOST_INTERVALS} intervals: cut the recording"
+        );
         let first = *self.first.get_or_insert(time);
         // Processors' events may be out of order among each other.
         let now = time.saturating_sub(first);
@@ -93,7 +114,7 @@ impl Scheduling {
         let state = self.processors.entry(processor).or_default();
         ensure!(
             now >= state.now,
-            "the time runs backward on processor {processor}: sort it, or give each recording alone"
+            "the time runs backward on processor {processor}: sort the events, or give each recording alone"
         );
         state.now = now;
         Ok(Moment { all: self, processor, now })
@@ -110,7 +131,7 @@ impl Scheduling {
         Ok(())
     }
 
-    /// Counts lost events. What happened meanwhile is unknown, so all intervals end without a length.
+    /// Counts lost events. What happened meanwhile is unknown, so all open intervals are dropped.
     pub fn lose(&mut self, count: u64) {
         self.lost = self.lost.saturating_add(count.max(1));
         self.ready.clear();
@@ -118,6 +139,35 @@ impl Scheduling {
         for processor in self.processors.values_mut() {
             (processor.running, processor.handlers) = (None, Vec::new());
         }
+    }
+
+    /// Takes out the span that an end belongs to: the one that the same task has begun on the same
+    /// processor, else the only one of that task, which may have moved, else the only one. If there are
+    /// several, all of them are dropped and counted.
+    fn take_begun(&mut self, end: &Span) -> Option<u64> {
+        if let Some(since) = self.open.remove(end) {
+            return Some(since);
+        }
+        let between = |first: Option<u64>, last: Option<u64>| {
+            let place = |task, processor| Span { task, processor, ..end.clone() };
+            place(first, 0)..=place(last, u32::MAX)
+        };
+        let of_task = end.task.map(|task| between(Some(task), Some(task)));
+        for spans in of_task.into_iter().chain([between(None, Some(u64::MAX))]) {
+            let found: Vec<Span> = self.open.range(spans).map(|(span, _)| span.clone()).collect();
+            match &*found {
+                [] => {}
+                [only] => return self.open.remove(only),
+                several => {
+                    self.ambiguous += several.len() as u64;
+                    for span in several {
+                        self.open.remove(span);
+                    }
+                    return None;
+                }
+            }
+        }
+        None
     }
 
     /// The case of the recording, with `hertz` ticks a second.
@@ -137,12 +187,19 @@ impl Scheduling {
             ("events in the file", self.events as f64, 1.0, f64::INFINITY),
             ("events that were lost", self.lost as f64, 0.0, 0.0),
         ];
-        measured
-            .log
-            .push("recording takes time in each interval: the file gives no control".to_owned());
+        measured.log.push(
+            "each interval includes the cost of recording, which the file does not have".to_owned(),
+        );
         if self.others > 0 {
             let others = self.others;
             measured.log.push(format!("events of other sorts, in no series: {others}"));
+        }
+        if self.ambiguous > 0 {
+            let ambiguous = self.ambiguous;
+            measured.log.push(format!(
+                "spans left out, because an event ends one of several of its name, and does not say \
+                 which: {ambiguous}"
+            ));
         }
         let named = |task: &u64| (words.task)(&self.names, *task);
         measured.add_loads(&self.runs, self.last, &named);
@@ -200,7 +257,8 @@ impl Moment<'_> {
         Ok(())
     }
 
-    /// Ends the run of this task, if it runs here; `is_idle` for one whose time is no work.
+    /// Ends the run of this task, if it runs here; `is_idle` for one whose time is no work. Another task that
+    /// runs here is forgotten without an interval: the recording lacks its end.
     pub fn leave(&mut self, task: u64, is_idle: bool) {
         let left = self.processor().running.take().filter(|(own, _)| *own == task);
         if let Some((_, since)) = left.filter(|_| !is_idle) {
@@ -210,7 +268,7 @@ impl Moment<'_> {
         }
     }
 
-    /// Runs a task from here on, in which its wait ends.
+    /// Runs a task from here on, and ends its wait.
     pub fn run(&mut self, task: u64) {
         let now = self.now;
         self.processor().running = Some((task, now));
@@ -230,7 +288,7 @@ impl Moment<'_> {
         let handlers = &mut self.processor().handlers;
         ensure!(
             handlers.len() < MOST_NESTED,
-            "{MOST_NESTED} handlers within each other: it is damaged"
+            "{MOST_NESTED} handlers within each other: the recording is damaged"
         );
         handlers.push((printable(handler), now));
         Ok(())
@@ -259,9 +317,7 @@ impl Moment<'_> {
     /// # Errors
     /// Too many are open.
     pub fn begin(&mut self, name: &str, key: &str) -> Result<()> {
-        ensure!(self.all.open.len() < MOST_NAMES, "more than {MOST_NAMES} spans at once");
-        self.all.open.insert((printable(name), key.to_owned()), self.now);
-        Ok(())
+        self.open(Span::new(name, key))
     }
 
     /// Ends a span, if it has begun in the recording.
@@ -269,14 +325,54 @@ impl Moment<'_> {
     /// # Errors
     /// There are too many names.
     pub fn end(&mut self, name: &str, key: &str) -> Result<()> {
-        let name = printable(name);
-        if let Some(since) = self.all.open.remove(&(name.clone(), key.to_owned())) {
-            let interval = self.interval(since);
-            let known = self.all.spans.contains_key(&name);
-            ensure!(known || self.all.spans.len() < MOST_NAMES, "more than {MOST_NAMES} spans");
-            self.all.spans.entry(name).or_default().push(interval);
-            self.all.intervals += 1;
+        let span = Span::new(name, key);
+        match self.all.open.remove(&span) {
+            Some(since) => self.close(span.name, since),
+            None => Ok(()),
         }
+    }
+
+    /// Begins a span of `task`, or else of the one that runs here, beside others of the same name and key.
+    /// One that this task has begun on this processor, and that has not ended, is given up.
+    ///
+    /// # Errors
+    /// Too many are open.
+    pub fn begin_beside(&mut self, name: &str, key: &str, task: Option<u64>) -> Result<()> {
+        let span = self.span(name, key, task);
+        self.open(span)
+    }
+
+    /// Ends a span that [`begin_beside`](Self::begin_beside) has begun: of `task`, or else of the one that
+    /// runs here. A task may have moved to another processor, and another task may end the only open
+    /// span.
+    ///
+    /// # Errors
+    /// There are too many names.
+    pub fn end_beside(&mut self, name: &str, key: &str, task: Option<u64>) -> Result<()> {
+        let end = self.span(name, key, task);
+        match self.all.take_begun(&end) {
+            Some(since) => self.close(end.name, since),
+            None => Ok(()),
+        }
+    }
+
+    fn span(&mut self, name: &str, key: &str, task: Option<u64>) -> Span {
+        let task = task.or_else(|| self.processor().running.map(|(task, _)| task));
+        Span { task, processor: self.processor, ..Span::new(name, key) }
+    }
+
+    fn open(&mut self, span: Span) -> Result<()> {
+        ensure!(self.all.open.len() < MOST_NAMES, "more than {MOST_NAMES} spans at once");
+        self.all.open.insert(span, self.now);
+        Ok(())
+    }
+
+    fn close(&mut self, name: String, since: u64) -> Result<()> {
+        let interval = self.interval(since);
+        let known = self.all.spans.contains_key(&name);
+        ensure!(known || self.all.spans.len() < MOST_NAMES, "more than {MOST_NAMES} spans");
+        self.all.spans.entry(name).or_default().push(interval);
+        self.all.intervals += 1;
         Ok(())
     }
 

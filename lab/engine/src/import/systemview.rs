@@ -211,7 +211,10 @@ impl Trace {
         }
         self.now += u64::from(reader.word()?);
         self.packets += u64::from(number > 0);
-        ensure!(self.intervals < MOST_INTERVALS, "more than {MOST_INTERVALS} intervals: cut it");
+        ensure!(
+            self.intervals < MOST_INTERVALS,
+            "more than {MOST_INTERVALS} intervals: cut the recording"
+        );
         self.event(number, words, text)
     }
 

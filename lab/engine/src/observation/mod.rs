@@ -35,8 +35,10 @@ const MAX_NAMES: usize = 256;
 /// The limit for all attachments of a case together, in bytes.
 const MAX_ATTACHED: usize = 16 << 20;
 
-/// The limit for series of a case; no experiment reaches it. A series takes up to 2 MB.
-const MAX_SERIES: usize = 128;
+/// The limit for series of a case: as many as a stream numbers. A series takes up to 2 MB, where its values
+/// reach the whole range of `u64`, so that all take half a GB at most; one without a sample takes 40 kB.
+/// Samples that are kept one by one come to that, as many as were sent.
+const MAX_SERIES: usize = 256;
 
 /// The recordings of the machine's instruments during one repetition, with the retired instructions
 /// evaluated.
@@ -441,7 +443,7 @@ impl Observation {
         let text = |(name, bytes): (String, Vec<u8>)| {
             (name.into(), String::from_utf8_lossy(&bytes).into_owned())
         };
-        let whole = self.series.into_iter().filter(|series| !series.pers.is_empty());
+        let whole = self.series.into_iter().filter(|series| !series.per_by_repetition.is_empty());
         let series: Vec<SeriesResult> =
             whole.map(|series| series.finish(tick, unit, case.deadline)).collect();
         let points: Vec<(f64, f64)> = series

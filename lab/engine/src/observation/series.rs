@@ -5,7 +5,7 @@ use chronoscope_suite::wire::{self, Sample, Series as Announced};
 use chronoscope_run::{Late, Repetition, Role, SeriesResult, Soak, Unit, names::by_pin};
 use chronoscope_statistics::{Accumulator, Basis, Notable, Stamped};
 
-/// Samples kept whole on request, per series: 16 MB.
+/// The most samples of a series that are kept one by one, on request: 16 MB.
 const MAX_KEPT: usize = 1_000_000;
 
 /// The misses that are kept with their times, per repetition.
@@ -20,16 +20,18 @@ pub(super) struct Series {
     pub(super) nominal: u64,
     x: Option<f64>,
     /// Operations per sample, for each complete repetition that has the series.
-    pub(super) pers: Vec<f64>,
+    pub(super) per_by_repetition: Vec<f64>,
     repetitions: Vec<Repetition>,
     all: Accumulator,
-    /// The samples of the repetition under way; `per` is its operations per sample.
+    /// The samples of the repetition under way.
     current: Accumulator,
+    /// Operations per sample of the repetition under way.
     pub(super) per: f64,
+    /// The start of its last sample.
     at: i64,
     kept: Vec<(i64, u64)>,
-    /// How many of these are of complete repetitions.
-    kept_whole: usize,
+    /// The number of `kept` that are of complete repetitions.
+    kept_complete: usize,
     /// The misses of the repetition under way.
     misses: Vec<Stamped>,
     /// The start of the last sample of each complete repetition, and its misses.
@@ -67,14 +69,14 @@ impl Series {
             unit,
             nominal,
             x,
-            pers: Vec::new(),
+            per_by_repetition: Vec::new(),
             repetitions: Vec::new(),
             all: Accumulator::with_deadline(deadline),
             current: Accumulator::with_deadline(deadline),
             per,
             at: 0,
             kept: Vec::new(),
-            kept_whole: 0,
+            kept_complete: 0,
             misses: Vec::new(),
             late: Vec::new(),
             notable: None,
@@ -107,12 +109,12 @@ impl Series {
             of.unit,
             nominal,
             of.x,
-            of.pers.last().copied().unwrap_or(1.0),
+            of.per_by_repetition.last().copied().unwrap_or(1.0),
             None,
         )
     }
 
-    /// Samples of the repetition that is under way, or that has just ended.
+    /// The number of samples of the repetition under way, until [`end_repetition`](Self::end_repetition).
     pub(super) fn count(&self) -> u64 {
         self.current.count()
     }
@@ -122,7 +124,7 @@ impl Series {
         let mut samples = block.iter().map(|sample| (sample.gap, sample.value));
         self.at = self.current.push_block(before, &mut samples);
         let deadline = self.current.deadline();
-        // One by one only for those who asked.
+        // A sample is looked at alone only if it may be kept, a miss, or notable.
         if !keep && deadline.is_none() && self.notable.is_none() {
             return;
         }
@@ -144,8 +146,8 @@ impl Series {
     }
 
     pub(super) fn end_repetition(&mut self, tick: f64) {
-        self.pers.push(self.per);
-        self.kept_whole = self.kept.len();
+        self.per_by_repetition.push(self.per);
+        self.kept_complete = self.kept.len();
         let scale = self.scale(tick, self.per);
         let summary = self.current.summary(scale);
         if let (Some(min), Some(p50), Some(max), Some(mean)) =
@@ -183,7 +185,7 @@ impl Series {
         }
         self.at = 0;
         self.misses.clear();
-        self.kept.truncate(self.kept_whole);
+        self.kept.truncate(self.kept_complete);
     }
 
     /// The factor from the stream's numbers to the series' unit, for one operation.
@@ -194,11 +196,13 @@ impl Series {
         }
     }
 
-    /// The result without intervals and limits, which
-    /// [`CaseResult::find_intervals`](chronoscope_run::CaseResult::find_intervals) sets.
+    /// The result without intervals, which
+    /// [`CaseResult::find_intervals`](chronoscope_run::CaseResult::find_intervals) sets; it completes the upper
+    /// limits, too.
     pub(super) fn finish(mut self, tick: f64, unit: Unit, deadline: Option<f64>) -> SeriesResult {
-        self.kept.truncate(self.kept_whole);
-        let per = self.pers.iter().sum::<f64>() / self.pers.len().max(1) as f64;
+        self.kept.truncate(self.kept_complete);
+        let pers = &self.per_by_repetition;
+        let per = pers.iter().sum::<f64>() / pers.len().max(1) as f64;
         let scale = self.scale(tick, per);
         let pair = |sample: &Stamped| (sample.at as f64 * tick, sample.value as f64 * scale);
         SeriesResult {

@@ -196,6 +196,22 @@ fn values_are_in_the_unit_and_by_operation() {
     }
 }
 
+#[test]
+fn a_case_has_as_many_series_as_a_stream_numbers() {
+    let mut observation = Observation::new(&case(), false);
+    observation.take(&Record::Clock(CLOCK)).unwrap();
+    for id in 0..=u8::MAX {
+        let name = format!("mark {id}");
+        let announced = Series { id, ..Series::measured(&name) };
+        observation.take(&Record::Series(announced)).unwrap();
+    }
+    observation.take(&Record::End { records: 0 }).unwrap();
+    let more = Record::Series(Series::measured("one more"));
+    let error = observation.take(&more).unwrap_err().to_string();
+    assert_eq!(error, "more than 256 series");
+    assert_eq!(observation.finish(&case()).judged().series.len(), 256);
+}
+
 /// Misses are kept with their times, of complete repetitions alone, and the first thousand of each.
 #[test]
 fn misses_are_kept_with_their_times() {

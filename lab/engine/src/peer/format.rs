@@ -54,11 +54,11 @@ enum Source {
     After(&'static str),
     /// The number in this column of the first line with this label.
     Column(&'static str, usize),
-    /// The median of a column of a histogram, of as many samples as the line `count:` has. A median
-    /// beyond the histogram's end is omitted.
+    /// The median of a column of a histogram, of as many samples as the column has in the line `count:`. A
+    /// median beyond the histogram's end is omitted.
     Median(usize),
     /// A number that is computed from several of the output.
-    From(fn(Output<'_>) -> Result<f64>),
+    Computed(fn(Output<'_>) -> Result<f64>),
 }
 
 const fn count(name: &'static str, source: Source) -> Figure {
@@ -121,7 +121,7 @@ pub(super) static PTSEMATEST: Layout = Layout {
 
 /// `oslat -q --json=…`: the gaps in a loop that spins. The histogram counts the loop's turns by
 /// their length in whole µs, rounded up; the last bucket has all longer turns. `gaps` counts the
-/// turns of more than 1 µs. `lost` is the least time in them, because the last bucket has no end.
+/// turns of more than 1 µs. `lost` is the time in them by these lengths; turns in the last bucket may be longer.
 pub(super) static OSLAT: Layout = Layout {
     name: "oslat",
     form: Json,
@@ -162,14 +162,14 @@ pub(super) static PERF_BENCH_PIPE: Layout = Layout {
 };
 
 /// `hackbench`: groups of senders, each of which sends messages to every receiver of its group.
-/// With many messages the time of one is exact, although the tool prints whole ms.
+/// With many messages the time of one is precise, although the tool prints whole ms.
 pub(super) static HACKBENCH: Layout = Layout {
     name: "hackbench",
     form: Lines,
     figures: &[
-        count("messages", From(messages)),
+        count("messages", Computed(messages)),
         time("time", S, After("Time:")),
-        time("message", S, From(|output| Ok(output.after("Time:")? / messages(output)?))),
+        time("message", S, Computed(|output| Ok(output.after("Time:")? / messages(output)?))),
     ],
 };
 
@@ -203,7 +203,7 @@ impl Layout {
         }
         let document = document(text)?;
         if self.form != Json && document["resolution_in_ns"] != 1 {
-            bail!("it is not in ns: give it -N");
+            bail!("its times are not in ns: give the tool -N");
         }
         let threads = document["thread"].as_object().context("there is no `thread` in it")?;
         if self.form != JsonByThread && threads.len() != 1 {
@@ -263,7 +263,7 @@ impl Output<'_> {
             After(words) => self.after(words).map(Some),
             Column(label, column) => self.column(label, *column).map(Some),
             Median(column) => self.median(*column),
-            From(compute) => compute(self).map(Some),
+            Computed(compute) => compute(self).map(Some),
         }
     }
 
@@ -311,7 +311,7 @@ impl Output<'_> {
     }
 
     fn median(self, column: usize) -> Result<Option<f64>> {
-        let half = self.column("count:", THREAD)? / 2.0;
+        let half = self.column("count:", column)? / 2.0;
         let bucket = |line: &str| {
             let (time, counts) = line.trim().split_once(char::is_whitespace)?;
             Some((time.parse().ok()?, columns(counts)?[column]))

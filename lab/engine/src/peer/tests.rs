@@ -152,6 +152,9 @@ fn interrupt_and_thread_are_read_apart() {
     let beyond = output.replace("7900          0         3\n", "");
     let found = RTLA_TIMERLAT.read(&beyond).unwrap();
     assert_eq!(found.len(), 8, "a median beyond the histogram's end");
+    let unequal = output.replace("count:        5         5", "count:        5        50");
+    let found = RTLA_TIMERLAT.read(&unequal).unwrap();
+    assert_eq!(found.last(), Some(&ns("irq p50", 1350.0)), "by the interrupts' own count");
     let failed = "osnoise/timerlat tracer is not available";
     assert!(RTLA_TIMERLAT.read(failed).is_err());
 }

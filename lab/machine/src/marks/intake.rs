@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use super::{
     Kind, Mark, Pairing,
     stream::{Counter, Extended, Frame, Frames, VERSION},
-    tasks::{self, Names},
+    tasks::{self, Break, Names},
 };
 use chronoscope_units::printable;
 
@@ -23,10 +23,29 @@ pub struct Intake {
     frames: Frames,
     /// The marks by the low words of their addresses.
     marks: HashMap<u32, (usize, bool)>,
-    pairing: Pairing,
+    hits: Hits,
     counts: Counts,
     clock: Option<Time>,
     names: Names,
+}
+
+/// The hits of the marks so far.
+struct Hits {
+    pairing: Pairing,
+    /// The places at which hits are missing between tasks' numbers.
+    breaks: Vec<Break>,
+}
+
+impl Hits {
+    /// Hits are missing from here on: no interval is made across this place.
+    fn break_off(&mut self) {
+        self.pairing.break_off();
+        let place = tasks::place(self.pairing.series());
+        // Without a hit since the last one, it is the same break.
+        if self.breaks.last() != Some(&place) {
+            self.breaks.push(place);
+        }
+    }
 }
 
 /// The numbers of everything in a stream that is no interval.
@@ -82,7 +101,7 @@ impl Intake {
         Self {
             frames: Frames::default(),
             marks: marks.iter().enumerate().map(place).collect(),
-            pairing: Pairing::new(marks),
+            hits: Hits { pairing: Pairing::new(marks), breaks: Vec::new() },
             counts: Counts::default(),
             clock: None,
             names: Names::new(),
@@ -154,14 +173,14 @@ impl Intake {
             // A program that begins anew.
             *time = Time::new(counter, position, clock, time.elapsed(time.record));
             self.counts.restarts += 1;
-            self.pairing.break_off();
+            self.hits.break_off();
             return Ok(());
         }
         match time.extended.at(clock) {
             Some(now) if now < time.head => {
                 time.head = time.extended.jump(clock).unwrap_or(time.head);
                 self.counts.pauses += 1;
-                self.pairing.break_off();
+                self.hits.break_off();
             }
             Some(now) => time.head = now,
             None => {}
@@ -177,7 +196,7 @@ impl Intake {
         time.position = position;
         if lost > 0 {
             self.counts.lost += u64::from(lost);
-            self.pairing.break_off();
+            self.hits.break_off();
         }
     }
 
@@ -196,12 +215,12 @@ impl Intake {
             Some(now) if now >= time.record => now,
             Some(_) => {
                 self.counts.pauses += 1;
-                self.pairing.break_off();
+                self.hits.break_off();
                 time.extended.jump(clock).unwrap_or(time.record)
             }
             None => {
                 self.counts.lost += 1;
-                self.pairing.break_off();
+                self.hits.break_off();
                 return;
             }
         };
@@ -212,7 +231,7 @@ impl Intake {
             Some(&(mark, has_argument)) => {
                 let argument = has_argument.then_some(u64::from(argument));
                 // All numbers are of marks.
-                let _ = self.pairing.hit(mark, 0, now, argument);
+                let _ = self.hits.pairing.hit(mark, 0, now, argument);
             }
             None => self.counts.unknown += 1,
         }
@@ -230,12 +249,17 @@ impl Intake {
 
     /// The intervals so far, in ticks.
     pub fn pairing(&self) -> &Pairing {
-        &self.pairing
+        &self.hits.pairing
+    }
+
+    /// The number of tasks that have no series, because there are too many.
+    pub fn tasks_left_out(&self) -> usize {
+        tasks::left_out(self.hits.pairing.series())
     }
 
     /// The intervals, in ticks. The numbers of a kernel's switches are intervals of its tasks.
     pub fn finish(self) -> Vec<super::Series> {
-        tasks::by_task(self.pairing.finish(), &self.names)
+        tasks::by_task(self.hits.pairing.finish(), &self.names, &self.hits.breaks)
     }
 }
 
@@ -325,6 +349,55 @@ mod tests {
         ];
         let (lengths, counts) = read(&stream);
         assert_eq!((lengths, counts.restarts, counts.unknown), (vec![7], 1, 1));
+    }
+
+    /// The tasks' intervals of a stream of numbers `task_runs` and `task_ready`.
+    fn tasks(stream: &[Vec<u8>]) -> Vec<(String, Vec<u64>)> {
+        let argument = Some(super::super::Argument { register: 0, size: 4 });
+        let mark = |name: &str, address| Mark {
+            name: name.to_owned(),
+            kind: Kind::Value,
+            address,
+            argument,
+        };
+        let mut intake = Intake::new(&[mark(tasks::RUNS, 16), mark(tasks::READY, 32)]);
+        intake.feed(&stream.concat()).unwrap();
+        let lengths = |series: super::super::Series| {
+            (series.name, series.intervals.iter().map(|interval| interval.length).collect())
+        };
+        intake.finish().into_iter().map(lengths).collect()
+    }
+
+    #[test]
+    fn tasks_have_no_interval_across_lost_marks_restarts_and_pauses() {
+        let number = |position: u32, place: u32, clock: u32, task: u32| {
+            encode(b'M', &[position, place, clock, task])
+        };
+        let before = |first: u32| vec![number(first, 32, 10, 9), number(first + 1, 16, 20, 7)];
+        let whole = vec![number(2, 32, 50, 8), number(3, 16, 60, 9), number(4, 16, 75, 0)];
+        let of_whole = vec![
+            ("task 0x7, on the processor".to_owned(), vec![40]),
+            ("task 0x9, on the processor".to_owned(), vec![15]),
+            ("task 0x9, ready to running".to_owned(), vec![50]),
+        ];
+        let stream = [vec![head(0, 0)], before(0), whole].concat();
+        assert_eq!(tasks(&stream), of_whole);
+        // The same with a lost mark, a reset, and a pause in the middle.
+        let after = |first: u32, clock: u32| {
+            vec![number(first, 16, clock + 10, 9), number(first + 1, 16, clock + 25, 0)]
+        };
+        let expected = vec![("task 0x9, on the processor".to_owned(), vec![15])];
+        for (break_off, first, clock) in
+            [(None, 3, 50), (Some(head(0, 5)), 0, 50), (Some(head(2, 700_000)), 2, 700_010)]
+        {
+            let stream: Vec<Vec<u8>> = [head(0, 0)]
+                .into_iter()
+                .chain(before(0))
+                .chain(break_off)
+                .chain(after(first, clock))
+                .collect();
+            assert_eq!(tasks(&stream), expected, "{first} {clock}");
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ pub use self::{
     intake::{Counts, Intake, is_control},
     pairing::{Pairing, Series, remarks},
     stream::{Counter, Frame},
-    tasks::by_task,
     view::View,
 };
 use chronoscope_units::printable;

@@ -2,7 +2,7 @@
 //! task's id, and `task_ready` the id of a task that has become ready. A series of each task's times in a
 //! row on the processor, and one of its waits until it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Kind, Series};
 use crate::stream::Interval;
@@ -17,35 +17,78 @@ const MOST: usize = 40;
 /// The names of tasks by their ids, as the program has sent them.
 pub type Names = BTreeMap<u64, String>;
 
-/// The series, in which the tasks' take the place of the two numbers.
-pub fn by_task(all: Vec<Series>, names: &Names) -> Vec<Series> {
-    let is_task = |series: &Series| {
-        series.kind == Kind::Value && (series.name == RUNS || series.name == READY)
-    };
-    let (tasks, mut others): (Vec<Series>, Vec<Series>) = all.into_iter().partition(is_task);
-    let numbers = |name: &str| {
-        let found = tasks.iter().find(|series| series.name == name);
+/// The numbers of `task_runs` and of `task_ready` before a place at which hits are missing.
+pub type Break = [usize; 2];
+
+/// The intervals of each task, by its id.
+type ById = BTreeMap<u64, Vec<Interval>>;
+
+/// Returns whether a series has the numbers of tasks.
+fn is_of_tasks(series: &Series) -> bool {
+    series.kind == Kind::Value && (series.name == RUNS || series.name == READY)
+}
+
+/// The numbers of `task_runs` and of `task_ready`, in this order.
+fn numbers(all: &[Series]) -> [&[Interval]; 2] {
+    [RUNS, READY].map(|name| {
+        let found = all.iter().find(|series| is_of_tasks(series) && series.name == name);
         found.map_or(&[][..], |series| &series.intervals)
-    };
-    let (runs, ready) = (numbers(RUNS), numbers(READY));
-    let named = |id: u64| names.get(&id).cloned().unwrap_or_else(|| format!("task {id:#x}"));
-    let sorts = [
-        (times_on_the_processor(runs), ", on the processor"),
-        (waits(runs, ready), ", ready to running"),
-    ];
+    })
+}
+
+/// The place behind all numbers so far.
+pub fn place(all: &[Series]) -> Break {
+    numbers(all).map(<[Interval]>::len)
+}
+
+/// The number of tasks that ran and have no series.
+pub fn left_out(all: &[Series]) -> usize {
+    let [runs, _] = numbers(all);
+    let ids: BTreeSet<u64> = runs.iter().map(|run| run.length).filter(|id| *id != 0).collect();
+    ids.len().saturating_sub(MOST)
+}
+
+/// The series, in which the tasks' take the place of the two numbers. No interval is made across a break.
+pub fn by_task(all: Vec<Series>, names: &Names, breaks: &[Break]) -> Vec<Series> {
+    let [runs, ready] = numbers(&all);
+    let (mut on_processor, mut waiting) = (ById::new(), ById::new());
+    let mut start = [0, 0];
+    for end in breaks.iter().copied().chain([place(&all)]) {
+        let (runs, ready) = (&runs[start[0]..end[0]], &ready[start[1]..end[1]]);
+        add_times_on_the_processor(runs, &mut on_processor);
+        add_waits(runs, ready, &mut waiting);
+        start = end;
+    }
+    let mut others: Vec<Series> = all.into_iter().filter(|series| !is_of_tasks(series)).collect();
+    let shown = |by_id: ById| by_id.into_iter().take(MOST).collect::<ById>();
+    let sorts =
+        [(shown(on_processor), ", on the processor"), (shown(waiting), ", ready to running")];
+    let ids = sorts.iter().flat_map(|(by_id, _)| by_id.keys().copied()).collect();
+    let called = called(&ids, names);
     for (by_id, ending) in sorts {
-        for (id, intervals) in by_id.into_iter().take(MOST) {
-            let name = format!("{}{ending}", named(id));
+        for (id, intervals) in by_id {
+            let name = called.get(&id).map_or("", String::as_str);
             let hits = intervals.len() as u64;
-            others.push(Series { hits, intervals, ..Series::whole(name) });
+            others.push(Series { hits, intervals, ..Series::whole(format!("{name}{ending}")) });
         }
     }
     others
 }
 
-/// The times in a row of each task. The last one has no end. Id 0 is no task.
-fn times_on_the_processor(runs: &[Interval]) -> BTreeMap<u64, Vec<Interval>> {
-    let mut all: BTreeMap<u64, Vec<Interval>> = BTreeMap::new();
+/// The names of these tasks. A task's id follows where several have the name.
+fn called(ids: &BTreeSet<u64>, names: &Names) -> Names {
+    let name = |id: u64| names.get(&id).cloned().unwrap_or_else(|| format!("task {id:#x}"));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    ids.iter().for_each(|id| *counts.entry(name(*id)).or_default() += 1);
+    let of_its_own = |id: u64| match name(id) {
+        name if counts.get(&name) == Some(&1) => name,
+        name => format!("{name} {id:#x}"),
+    };
+    ids.iter().map(|id| (*id, of_its_own(*id))).collect()
+}
+
+/// Adds the times in a row of each task. The last one has no end. Id 0 is no task.
+fn add_times_on_the_processor(runs: &[Interval], all: &mut ById) {
     let mut running: Option<Interval> = None;
     for run in runs {
         if running.is_some_and(|before| before.length == run.length) {
@@ -58,12 +101,10 @@ fn times_on_the_processor(runs: &[Interval]) -> BTreeMap<u64, Vec<Interval>> {
         }
         running = Some(*run);
     }
-    all
 }
 
-/// The waits of each task from the first time that it was ready to its next run.
-fn waits(runs: &[Interval], ready: &[Interval]) -> BTreeMap<u64, Vec<Interval>> {
-    let mut all: BTreeMap<u64, Vec<Interval>> = BTreeMap::new();
+/// Adds the waits of each task from the first time that it was ready to its next run.
+fn add_waits(runs: &[Interval], ready: &[Interval], all: &mut ById) {
     let (mut since, mut running) = (BTreeMap::new(), 0);
     let mut ready = ready.iter().peekable();
     for Interval { start: now, length: task } in runs {
@@ -77,14 +118,13 @@ fn waits(runs: &[Interval], ready: &[Interval]) -> BTreeMap<u64, Vec<Interval>> 
             all.entry(*task).or_default().push(Interval { start, length: now - start });
         }
     }
-    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn numbers(name: &str, all: &[(u64, u64)]) -> Series {
+    fn numbered(name: &str, all: &[(u64, u64)]) -> Series {
         let intervals = all.iter().map(|&(start, length)| Interval { start, length }).collect();
         Series { kind: Kind::Value, intervals, ..Series::whole(name.to_owned()) }
     }
@@ -101,9 +141,10 @@ mod tests {
         let runs = [(10, 7), (30, 9), (35, 9), (40, 0), (60, 7), (90, 9)];
         // While it runs, a task that is made ready waits for nothing.
         let ready = [(5, 7), (20, 9), (32, 9), (50, 7), (55, 7), (95, 7)];
-        let all = vec![numbers(RUNS, &runs), numbers("other", &[(1, 2)]), numbers(READY, &ready)];
+        let all =
+            vec![numbered(RUNS, &runs), numbered("other", &[(1, 2)]), numbered(READY, &ready)];
         let names = Names::from([(7, "control".to_owned())]);
-        let all = by_task(all, &names);
+        let all = by_task(all, &names, &[]);
         assert_eq!(
             shown(&all),
             [
@@ -115,6 +156,35 @@ mod tests {
             ]
         );
         assert!(all[1].is_time() && all[3].is_time());
-        assert_eq!(by_task(Vec::new(), &names), []);
+        assert_eq!(by_task(Vec::new(), &names, &[]), []);
+    }
+
+    #[test]
+    fn tasks_of_one_name_have_their_ids_and_those_beyond_the_most_are_counted() {
+        let runs = [(10, 7), (30, 9), (35, 8), (40, 0)];
+        let names = [(7, "worker"), (9, "worker"), (8, "control")];
+        let names = Names::from(names.map(|(id, name)| (id, name.to_owned())));
+        let all = by_task(vec![numbered(RUNS, &runs)], &names, &[]);
+        assert_eq!(
+            shown(&all),
+            [
+                ("worker 0x7, on the processor", vec![(10, 20)]),
+                ("control, on the processor", vec![(35, 5)]),
+                ("worker 0x9, on the processor", vec![(30, 5)]),
+            ]
+        );
+        let many: Vec<(u64, u64)> = (1..=MOST as u64 + 3).map(|id| (10 * id, id)).collect();
+        let all = [numbered(RUNS, &many)];
+        assert_eq!((left_out(&all), by_task(all.to_vec(), &names, &[]).len()), (3, MOST));
+    }
+
+    #[test]
+    fn a_break_ends_and_begins_nothing() {
+        let (runs, ready) = ([(10, 7), (50, 9), (60, 0)], [(20, 9), (55, 7)]);
+        let all = vec![numbered(RUNS, &runs), numbered(READY, &ready)];
+        let with = |breaks: &[Break]| by_task(all.clone(), &Names::new(), breaks);
+        assert_eq!(shown(&with(&[])).len(), 3);
+        let all = with(&[[1, 1]]);
+        assert_eq!(shown(&all), [("task 0x9, on the processor", vec![(50, 10)])]);
     }
 }

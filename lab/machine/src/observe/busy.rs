@@ -1,5 +1,5 @@
-//! The place of an image of which nothing was sampled: the function with most of the instructions, and
-//! on a Cortex-M the device's register that it waits for.
+//! Where an image that gave no sample spends its time: the function with the most instructions, and on
+//! a Cortex-M the device's register that it waits for.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -8,16 +8,17 @@ use chronoscope_cycles::{Class, Instruction};
 
 use super::{events::Figures, image::Image};
 
-/// The least share of a block of code in which the image waits.
+/// The least share of all instructions that a block of code has in which the image may wait.
 const WAITING: f64 = 0.05;
 
 /// The instructions of a block that are looked at.
 const MOST_INSTRUCTIONS: u64 = 8;
 
-/// The addresses of devices, and of a chip's external devices.
+/// The addresses of a Cortex-M's devices.
 const DEVICES: std::ops::Range<u64> = 0x4000_0000..0x6000_0000;
 
-/// The sentence; `None` if nothing is known. `core` is the emulated chip's, `chip` the named one.
+/// The sentence; `None` if nothing is known. `core` is the emulated core, `chip` the chip that the user
+/// names.
 pub fn sentence(
     image: &Image,
     figures: &Figures,
@@ -61,7 +62,7 @@ fn loaded(image: &Image, mut at: u64, registers: &[u64]) -> Option<u64> {
     for _ in 0..MOST_INSTRUCTIONS {
         let word = image.word(at)?;
         let instruction = Instruction::decode(word).ok()?;
-        let address = target(word, instruction)
+        let address = base_and_offset(word, instruction)
             .and_then(|(base, offset)| registers.get(base).map(|value| value.wrapping_add(offset)));
         if let Some(address) = address.filter(|address| DEVICES.contains(address)) {
             return Some(address & !3);
@@ -72,7 +73,7 @@ fn loaded(image: &Image, mut at: u64, registers: &[u64]) -> Option<u64> {
 }
 
 /// The base register and the offset of a load.
-fn target(word: u32, instruction: Instruction) -> Option<(usize, u64)> {
+fn base_and_offset(word: u32, instruction: Instruction) -> Option<(usize, u64)> {
     if !matches!(instruction.class, Class::Load { is_literal: false, .. }) {
         return None;
     }
@@ -84,7 +85,7 @@ fn target(word: u32, instruction: Instruction) -> Option<(usize, u64)> {
         0b10001 => Some(short(2)),
         // `ldr.w`, `ldrh.w`, `ldrb.w` with an offset of 12 bits.
         _ if first & 0xff90 == 0xf890 => Some(((first & 15) as usize, u64::from(second & 0xfff))),
-        // With a negative offset, or none, of 8 bits.
+        // With a negative offset of 8 bits.
         _ if first & 0xff90 == 0xf810 && second & 0xf00 == 0xc00 => {
             let offset = u64::from(second & 0xff).wrapping_neg();
             Some(((first & 15) as usize, offset))
@@ -93,7 +94,7 @@ fn target(word: u32, instruction: Instruction) -> Option<(usize, u64)> {
     }
 }
 
-/// The device with the register, or the flag that has it answer. `chip` is the chip that is named.
+/// The device with the register, or the flag that makes it answer. `chip` is the chip that the user names.
 fn remedy(address: u64, table: &Table, core: &str, chip: Option<&str>) -> String {
     let mut having: Vec<(&[String], &str)> = table.with_register(address).collect();
     if let Some(chip) = chip {
@@ -129,7 +130,8 @@ mod tests {
             (0x1800_f8d0, Some((0, 2048))),
             (0x3001, None),
         ] {
-            assert_eq!(target(word, Instruction::decode(word).unwrap()), expected, "{word:#x}");
+            let found = base_and_offset(word, Instruction::decode(word).unwrap());
+            assert_eq!(found, expected, "{word:#x}");
         }
     }
 

@@ -1,12 +1,15 @@
 //! The stream of records into which an observation is written, and the names of exceptions.
 
 use anyhow::Result;
-use chronoscope_suite::wire::{Record, Sample, Series};
+use chronoscope_suite::wire::{Record, Role, Sample, Series, Unit};
 
 use crate::{
     qemu::modelled::Reads,
     stream::{Interval, StreamBuilder, samples},
 };
+
+/// The most figures of a case.
+const MOST_FIGURES: usize = 256;
 
 /// The stream of an observation under construction.
 pub(super) struct Encoder<'c> {
@@ -15,9 +18,20 @@ pub(super) struct Encoder<'c> {
     pub(super) judges_single: bool,
     /// The cycles at each event, if the time of a chip is asked for.
     pub(super) cycles: Option<&'c Reads>,
+    /// The number of series for which the stream keeps room.
+    pub(super) reserved: usize,
+    /// The number of figures so far.
+    pub(super) figures: usize,
+    /// The series and figures for which there was no room.
+    pub(super) without_room: usize,
 }
 
-impl Encoder<'_> {
+impl<'c> Encoder<'c> {
+    /// An encoder of a stream, for series in instructions, or in cycles if they are given.
+    pub(super) fn new(stream: StreamBuilder, cycles: Option<&'c Reads>) -> Self {
+        Self { stream, judges_single: false, cycles, reserved: 0, figures: 0, without_room: 0 }
+    }
+
     pub(super) fn evidence(&mut self, name: &str, value: u64, low: u64) -> Result<()> {
         let (value, low) = (value as f64, low as f64);
         self.stream.evidence(name, value, low, f64::INFINITY)
@@ -47,9 +61,29 @@ impl Encoder<'_> {
         self.series(series, intervals)
     }
 
-    /// Adds a series with its samples. The first sample's gap is its start: all series of an
-    /// observation are counted from the image's first instruction.
+    /// Adds a figure, if there is room for it.
+    pub(super) fn figure(&mut self, name: &str, unit: &str, value: f64) -> Result<()> {
+        if self.figures == MOST_FIGURES {
+            self.without_room += 1;
+            return Ok(());
+        }
+        self.figures += 1;
+        self.stream.send(&Record::Figure { name, unit, value })
+    }
+
+    /// The numbers that a series takes in the stream: in cycles, a measured one has two more with its bounds.
+    fn room_for(&self, series: &Series<'_>) -> usize {
+        let is_bounded = series.unit == Unit::Ticks && series.role == Role::Measured;
+        if is_bounded && self.cycles.is_some() { 3 } else { 1 }
+    }
+
+    /// Adds a series with its samples, if there is room for it. The first sample's gap is its start: all
+    /// series of an observation are counted from the image's first instruction.
     pub(super) fn series(&mut self, series: Series<'_>, intervals: &[Interval]) -> Result<()> {
+        if self.stream.room() < self.reserved + self.room_for(&series) {
+            self.without_room += 1;
+            return Ok(());
+        }
         let samples = samples(intervals);
         let Some(cycles) = self.cycles else { return self.stream.series(series, samples) };
         let samples: Vec<Sample> = samples.collect();

@@ -3,21 +3,21 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use chronoscope_suite::wire::{Record, Series, Unit};
 
 use crate::{
     Request,
     marks::{self, Kind},
     qemu::modelled::{Modelled, Reads},
-    stream::{Interval, StreamBuilder, samples},
+    stream::{Interval, MOST_SERIES, StreamBuilder},
 };
 
 use super::{
     Observed, busy,
     encoder::Encoder,
     events::{Due, FROM, Figures, SWITCH, TO, Trap},
-    image::Place,
+    image::{Place, Sizes},
     named::Named,
 };
 
@@ -43,53 +43,26 @@ pub fn encode(
     cycles: Option<&Reads>,
     notes: &[String],
 ) -> Result<Vec<u8>> {
-    let stream = StreamBuilder::begin(&observed.name, request)?;
-    let mut encoder = Encoder { stream, judges_single: !figures.has_several(), cycles };
-    encoder.stream.send(&observed.clock())?;
-    encoder.evidence("instructions", figures.instructions, 1)?;
-    let Observed { from, to, switch, .. } = observed;
-    for (place, index) in [(from, FROM), (to, TO), (switch, SWITCH)] {
-        if let Some(Place { name, .. }) = place {
-            encoder.evidence(&format!("hits of {name}"), figures.hits[index as usize], 1)?;
+    let written = |remark: Option<&str>| {
+        let mut encoder = Encoder::new(StreamBuilder::begin(&observed.name, request)?, cycles);
+        encoder.stream.send(&observed.clock())?;
+        if let Some(remark) = remark {
+            encoder.stream.send(&Record::Log(remark))?;
         }
+        encoder.write(observed, figures, named, notes)?;
+        Ok::<_, Error>(encoder)
+    };
+    let encoder = written(None)?;
+    if encoder.without_room == 0 {
+        return encoder.stream.end();
     }
-    if let (Some(from), Some(to)) = (from, to) {
-        let name = format!("{} to {}", from.name, to.name);
-        encoder.series(Series::measured(&name), &figures.between)?;
-    }
-    if let (Some(phases), Some(to)) = (&observed.phases, to) {
-        let requests = figures.requests.len() as u64;
-        encoder.evidence(&format!("requests of {}", phases.timer), requests, 1)?;
-        let (name, value) = ("phases", figures.between.len() as f64);
-        encoder.stream.send(&Record::Figure { name, unit: "", value })?;
-        let name = format!("{} to {}", phases.timer, to.name);
-        encoder.series(Series::measured(&name), &figures.between)?;
-    }
-    for series in &figures.marks {
-        encoder.mark(series)?;
-    }
-    if let Some(named) = named {
-        encoder.named(named)?;
-    }
-    if observed.is_watched {
-        observed.image.sizes().send(&mut encoder.stream, &observed.marks)?;
-    } else {
-        encoder.seen(observed, figures, named)?;
-    }
-    if figures.is_empty() && named.is_none_or(Named::is_empty) {
-        let (table, core) = (observed.machines.table(), &observed.emulated.core);
-        let chip = observed.chip.as_ref().map(Modelled::part);
-        if let Some(place) = busy::sentence(&observed.image, figures, table, core, chip) {
-            encoder.stream.send(&Record::Log(&place))?;
-        }
-    }
-    for note in notes {
-        encoder.stream.send(&Record::Log(note))?;
-    }
-    if let Some(why) = figures.ended_early {
-        encoder.stream.send(&Record::Log(why))?;
-    }
-    encoder.stream.end()
+    // The remark is the first one, because a case keeps the first ones.
+    let remark = format!(
+        "the last {} series and figures are left out, since a run has room for {MOST_SERIES} series: \
+         mark fewer places, or use a smaller view",
+        encoder.without_room
+    );
+    written(Some(&remark))?.stream.end()
 }
 
 fn name(trap: Trap, observed: &Observed<'_>) -> String {
@@ -125,6 +98,61 @@ fn latency(due: Due, observed: &Observed<'_>) -> String {
 }
 
 impl Encoder<'_> {
+    /// Adds everything but the clock.
+    fn write(
+        &mut self,
+        observed: &Observed<'_>,
+        figures: &Figures,
+        named: Option<&Named<'_>>,
+        notes: &[String],
+    ) -> Result<()> {
+        self.judges_single = !figures.has_several();
+        self.reserved = if observed.is_watched { Sizes::SERIES } else { 0 };
+        self.evidence("instructions", figures.instructions, 1)?;
+        let Observed { from, to, switch, .. } = observed;
+        for (place, index) in [(from, FROM), (to, TO), (switch, SWITCH)] {
+            if let Some(Place { name, .. }) = place {
+                self.evidence(&format!("hits of {name}"), figures.hits[index as usize], 1)?;
+            }
+        }
+        if let (Some(from), Some(to)) = (from, to) {
+            let name = format!("{} to {}", from.name, to.name);
+            self.series(Series::measured(&name), &figures.between)?;
+        }
+        if let (Some(phases), Some(to)) = (&observed.phases, to) {
+            let requests = figures.requests.len() as u64;
+            self.evidence(&format!("requests of {}", phases.timer), requests, 1)?;
+            self.figure("phases", "", figures.between.len() as f64)?;
+            let name = format!("{} to {}", phases.timer, to.name);
+            self.series(Series::measured(&name), &figures.between)?;
+        }
+        for series in &figures.marks {
+            self.mark(series)?;
+        }
+        if let Some(named) = named {
+            self.named(named)?;
+        }
+        if observed.is_watched {
+            observed.image.sizes().send(&mut self.stream, &observed.marks)?;
+        } else {
+            self.seen(observed, figures, named)?;
+        }
+        if figures.is_empty() && named.is_none_or(Named::is_empty) {
+            let (table, core) = (observed.machines.table(), &observed.emulated.core);
+            let chip = observed.chip.as_ref().map(Modelled::part);
+            if let Some(place) = busy::sentence(&observed.image, figures, table, core, chip) {
+                self.stream.send(&Record::Log(&place))?;
+            }
+        }
+        for note in notes {
+            self.stream.send(&Record::Log(note))?;
+        }
+        if let Some(why) = figures.ended_early {
+            self.stream.send(&Record::Log(why))?;
+        }
+        Ok(())
+    }
+
     /// Adds the series that need no name: switches, traps, interrupts, masked time, stays.
     fn seen(
         &mut self,
@@ -175,7 +203,7 @@ impl Encoder<'_> {
             (true, ..) => Ok(()),
             (_, Kind::Value, _) => {
                 let numbers = Series { unit: Unit::Count, ..Series::measured(&series.name) };
-                self.stream.series(numbers, samples(&series.intervals))
+                self.series(numbers, &series.intervals)
             }
             (_, _, 0) => self.series(Series::measured(&series.name), &series.intervals),
             _ => self.series(Series::auxiliary(&series.name), &series.intervals),
@@ -212,11 +240,7 @@ impl Encoder<'_> {
         sorted.sort_by_key(|(time, place, _)| (Reverse(*time), **place));
         for (time, place, stays) in sorted.iter().take(MOST_PLACES) {
             let name = format!("in {what} {}", name(**place));
-            self.stream.send(&Record::Figure {
-                name: &name,
-                unit: "instructions",
-                value: *time as f64,
-            })?;
+            self.figure(&name, "instructions", *time as f64)?;
             self.series(Series::auxiliary(&name), stays)?;
         }
         self.left_out(&format!("{what}s"), "least used", sorted.len(), MOST_PLACES)

@@ -65,6 +65,9 @@ pub(crate) struct Sizes {
 const SIZES: [&str; 2] = ["flash", "RAM"];
 
 impl Sizes {
+    /// The most series of an image's sizes.
+    pub(crate) const SERIES: usize = SIZES.len();
+
     /// The sizes and their names, but for names that the image's own marks have.
     fn beside(self, marks: &[Mark]) -> impl Iterator<Item = (&'static str, u64)> {
         let all = SIZES.into_iter().zip([self.flash, self.memory]);

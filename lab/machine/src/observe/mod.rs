@@ -115,8 +115,10 @@ impl<'m> Observed<'m> {
     /// Reads the image and finds the machine and the places.
     ///
     /// # Errors
-    /// The machine or a symbol is unknown, or the file is no image for the machine.
+    /// The question contradicts itself, the machine or a symbol is unknown, or the file is no image for the
+    /// machine.
     pub fn new(machines: &'m Machines, question: &Question<'_>) -> Result<Self> {
+        question.check()?;
         let rows = machines.table().chips.iter().filter(|chip| chip.qemu.systick.is_some());
         let parts = &machines.table().parts;
         let machine = match (question.machine, question.chip) {
@@ -503,6 +505,9 @@ impl Machine for Observed<'_> {
         if let Some(disk) = &self.disk {
             identity.insert("disk".to_owned(), format!("sha256 {}", disk.sha256));
         }
+        if let Some((_, view)) = &self.view {
+            identity.insert("view".to_owned(), format!("sha256 {}", view.sha256));
+        }
         if let Some(chip) = &self.chip {
             identity.extend([chip.identity()]);
             return Ok(Provenance { identity, remark: chip.remark() });
@@ -595,10 +600,37 @@ fn patient(limit: child::Limit) -> child::Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::request;
+    use chronoscope_base::digest::sha256;
 
     #[test]
     fn a_target_s_name_has_plain_letters() {
         assert_eq!(name(Path::new("a/my kernel@7.elf")), "my_kernel_7");
+    }
+
+    /// A view may be edited under its name.
+    #[test]
+    fn the_text_of_a_view_is_part_of_the_identity() {
+        let folder = Folder::new().unwrap();
+        let [image, view] = ["app.bin", "own.toml"].map(|name| folder.path(name));
+        fs::write(&image, b"\x13\0\0\0").unwrap();
+        let machines = Machines::default();
+        for name in ["one", "two"] {
+            let text = format!(
+                "kernel = \"a\"\noffsets-of = \"a\"\n[[sequence]]\nname = \"{name}\"\nfrom = \"b\"\nto = \"c\""
+            );
+            fs::write(&view, &text).unwrap();
+            let question = Question {
+                machine: Some("virt"),
+                at: Some("0x80000000"),
+                view: view.to_str(),
+                ..Question::new(&image)
+            };
+            let observed = Observed::new(&machines, &question).unwrap();
+            let made = observed.prepare(&request("observe"), &AtomicBool::new(false)).unwrap();
+            let expected = format!("sha256 {}", sha256(text.as_bytes()));
+            assert_eq!(made.identity["view"], expected);
+        }
     }
 
     #[test]

@@ -87,6 +87,23 @@ impl<'a> Named<'a> {
         found.map_or_else(|| format!("the object at {address:#x}"), |(.., name)| name.clone())
     }
 
+    /// The object of a wait and its holder, as the end of a series' name. Of several objects of one name and
+    /// one holder in `all`, the one with the lowest address has the plain name, and the others have their
+    /// addresses behind it.
+    fn waited(&self, what: Waited, all: &[Waited]) -> String {
+        let Waited::Object(object, holder) = what else { return String::new() };
+        let name = self.object(object);
+        let is_namesake = |other: &Waited| match *other {
+            Waited::Object(other, held_by) => {
+                other < object && held_by == holder && self.object(other) == name
+            }
+            Waited::Unknown => false,
+        };
+        let address = all.iter().any(is_namesake).then(|| format!(" {object:#x}"));
+        let holder = holder.map(|holder| format!(", held by {}", self.who(Share::Task(holder))));
+        format!(" on {name}{}{}", address.unwrap_or_default(), holder.unwrap_or_default())
+    }
+
     fn who(&self, who: Share) -> String {
         match who {
             Share::Start => "before the first task".to_owned(),
@@ -213,15 +230,9 @@ impl Encoder<'_> {
         }
         let mut waits: Vec<_> = task.waits.iter().collect();
         waits.sort_by_key(|(_, waits)| Reverse(waits.len()));
-        for (what, intervals) in waits.iter().take(MOST_OBJECTS) {
-            let what = match what {
-                Waited::Unknown => String::new(),
-                Waited::Object(object, None) => format!(" on {}", named.object(*object)),
-                Waited::Object(object, Some(holder)) => {
-                    let holder = named.who(Share::Task(*holder));
-                    format!(" on {}, held by {holder}", named.object(*object))
-                }
-            };
+        let shown: Vec<Waited> = waits.iter().take(MOST_OBJECTS).map(|(what, _)| **what).collect();
+        for (what, (_, intervals)) in shown.iter().zip(&waits) {
+            let what = named.waited(*what, &shown);
             self.series(Series::auxiliary(&format!("{name} blocked{what}")), intervals)?;
         }
         self.left_out(&format!("objects of {name}"), "rarest", waits.len(), MOST_OBJECTS)?;
@@ -263,13 +274,46 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn figure(&mut self, name: &str, unit: &str, value: f64) -> Result<()> {
-        self.stream.send(&Record::Figure { name, unit, value })
-    }
-
     fn say(&mut self, line: &str) -> Result<()> {
         /// A record has this room for a line.
         const LONGEST: usize = 560;
         self.stream.send(&Record::Log(&line[..line.floor_char_boundary(LONGEST)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::observe::view::View;
+
+    /// An ELF file of RISC-V with its header alone.
+    fn empty_image() -> Image {
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(16, 0);
+        elf.extend([2, 0, 243, 0, 1, 0, 0, 0]);
+        elf.resize(64, 0);
+        Image::from_bytes(Path::new("kernel.elf"), elf).unwrap()
+    }
+
+    #[test]
+    fn objects_of_one_name_have_their_addresses() {
+        let image = empty_image();
+        let view = "kernel = \"a\"\noffsets-of = \"a\"\ntasks-are-handlers = true\n";
+        let view = View::parse(view).unwrap();
+        let view = Resolved::new(view, &image, |text| Ok((image.place(text)?, None))).unwrap();
+        let variable = |address, name: &str| (address, 0, name.to_owned());
+        let variables = vec![variable(16, "lock"), variable(32, "lock"), variable(48, "queue")];
+        let (tasks, memory) = (Tasks::default(), Vec::new());
+        let named = Named { view: &view, tasks, variables, start: 0, memory };
+        let [first, second, queue] = [16, 32, 48].map(|at| Waited::Object(at, None));
+        let held = Waited::Object(32, Some(7));
+        let all = [second, first, queue, Waited::Unknown];
+        let names = all.map(|what| named.waited(what, &all));
+        assert_eq!(names, [" on lock 0x20", " on lock", " on queue", ""]);
+        // Where the holder is another, or no other one is shown, the name is enough.
+        assert_eq!(named.waited(held, &[first, held]), " on lock, held by 0x7");
+        assert_eq!(named.waited(second, &[second, queue]), " on lock");
     }
 }

@@ -92,6 +92,22 @@ impl<'a> Question<'a> {
             view: None,
         }
     }
+
+    /// Checks that intervals have one start, as the command line does.
+    ///
+    /// # Errors
+    /// They have two.
+    pub(super) fn check(&self) -> Result<()> {
+        let starts = [("from", self.from), ("arrivals", self.arrivals)];
+        let other = starts.iter().find(|(_, value)| value.is_some());
+        if let (Some(phase), Some((other, _))) = (self.phase, other) {
+            bail!(
+                "`phase = {}` and `{other}` are two starts of the intervals: leave out one of them",
+                printable(phase)
+            );
+        }
+        Ok(())
+    }
 }
 
 /// The settings of a question by their names, as a study writes them and a case keeps them. Settings that
@@ -259,4 +275,29 @@ pub(super) fn loaded(text: &str) -> Result<(Given, u64)> {
         bail!("`{}`: name a file and its address, as app.bin@0x86000000", printable(text));
     };
     Ok((Given::read(Path::new(file))?, address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_of_a_study_have_one_start() {
+        let check = |settings: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            let settings: Vec<_> = settings.iter().map(pair).collect();
+            let asked = Asked::read(&settings).unwrap();
+            asked.question(Path::new("app.elf"), "netduinoplus2").check()
+        };
+        check(&[("phase", "TIM2"), ("to", "actuate")]).unwrap();
+        check(&[("from", "loop"), ("arrivals", "15")]).unwrap();
+        for (name, value) in [("from", "loop"), ("arrivals", "15")] {
+            let both = check(&[("phase", "TIM2"), ("to", "actuate"), (name, value)]);
+            let error = both.unwrap_err().to_string();
+            let expected = format!(
+                "`phase = TIM2` and `{name}` are two starts of the intervals: leave out one of them"
+            );
+            assert_eq!(error, expected);
+        }
+    }
 }

@@ -132,7 +132,7 @@ impl Family for Cores {
             parameters: parameters.collect(),
             kind: Some(image.kind().to_owned()),
             check: Arc::new(move |request| {
-                let asked = Asked::new(request, identifiers)?;
+                let asked = BoardRequest::new(request, identifiers)?;
                 if asked.is_worst() { worst::check(&asked, shows_instructions) } else { Ok(()) }
             }),
             ..Description::new(self.defaults(), PROPERTIES)
@@ -216,15 +216,15 @@ impl Machine for Rtl<'_> {
 impl Rtl<'_> {
     /// Reads a request. Without an image for processes, the plain one gets the request, and refuses
     /// it.
-    fn asked<'a>(&self, request: &'a Request) -> Result<Asked<'a>> {
-        let asked = Asked::new(request, identifiers(self.core))?;
+    fn asked<'a>(&self, request: &'a Request) -> Result<BoardRequest<'a>> {
+        let asked = BoardRequest::new(request, identifiers(self.core))?;
         let variant = Some(asked.variant).filter(|variant| self.image.has(*variant));
-        Ok(Asked { variant: variant.unwrap_or(Variant::Plain), ..asked })
+        Ok(BoardRequest { variant: variant.unwrap_or(Variant::Plain), ..asked })
     }
 }
 
 /// A request's values of the board's parameters, and the rest of the request for the image.
-struct Asked<'a> {
+struct BoardRequest<'a> {
     pins: bool,
     variant: Variant,
     wait_states: &'a str,
@@ -234,7 +234,7 @@ struct Asked<'a> {
     request: Request,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> BoardRequest<'a> {
     /// Returns whether every arrival of an interrupt is asked for.
     fn is_worst(&self) -> bool {
         self.request.experiment() == experiments::worst::SPEC.name
@@ -332,7 +332,7 @@ mod tests {
     fn what_is_the_board_s_is_taken_out() {
         let text = "switch tasks=2 pins=yes wait_states=3 clock=84MHz seed=7 trace=yes";
         let all = request(text);
-        let asked = Asked::new(&all, Identifiers::Kept).unwrap();
+        let asked = BoardRequest::new(&all, Identifiers::Kept).unwrap();
         assert_eq!(
             (asked.pins, asked.wait_states, asked.hertz, asked.seed),
             (true, "3", 84_000_000, "7")
@@ -343,7 +343,7 @@ mod tests {
                 && asked.variant == Variant::Pins
         );
         let plain = request("switch");
-        let plain = Asked::new(&plain, Identifiers::Kept).unwrap();
+        let plain = BoardRequest::new(&plain, Identifiers::Kept).unwrap();
         assert_eq!((plain.hertz, plain.variant), (100_000_000, Variant::Plain));
     }
 
@@ -352,7 +352,7 @@ mod tests {
         for text in
             ["switch clock=fast", "switch clock=1Hz", "switch clock=5GHz", "switch trace=yes"]
         {
-            assert!(Asked::new(&request(text), Identifiers::Kept).is_err(), "{text}");
+            assert!(BoardRequest::new(&request(text), Identifiers::Kept).is_err(), "{text}");
         }
     }
 }

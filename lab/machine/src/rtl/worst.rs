@@ -1,9 +1,9 @@
-//! The experiment `worst` on a simulated core: the kernel's alarm at every cycle of a round of another
-//! experiment.
+//! The experiment `worst` on a simulated core: the wait for the kernel's alarm, which arrives at every
+//! cycle of a round of another experiment.
 //!
-//! The image runs twice, unchanged, on a board without chance. In the first run the board writes the reads
-//! of `mcycle`, among which the mark is. In the second run the alarm becomes pending, a cycle later in
-//! each round (`bench/src/arrivals.rs`).
+//! The image runs twice, unchanged, on a board without random delays. In the first run the board writes the
+//! reads of `mcycle`; one of them is the mark, the instruction at which a round begins. In the second run
+//! the alarm becomes pending, a cycle later in each round (`bench/src/arrivals.rs`).
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -14,7 +14,7 @@ use chronoscope_suite::{
     wire::{Clock, Domain, Record},
 };
 
-use super::{Asked as Board, Rtl, bench};
+use super::{BoardRequest, Rtl, bench};
 use crate::{
     Request, Start,
     arrivals::{Asked, HANDLER, ONE_AT_A_TIME, SKIPPED, Starts, Sweep, Tried, Waits, starts},
@@ -26,20 +26,22 @@ use crate::{
 /// The rounds of the run that finds the mark.
 const FEW: u32 = 1000;
 
+/// Checks that the board can try the arrivals of a request.
+///
 /// # Errors
-/// The board cannot try the arrivals of this round.
-pub(super) fn check(board: &Board<'_>, shows_instructions: bool) -> Result<()> {
+/// The board cannot; the message says why.
+pub(super) fn check(board: &BoardRequest<'_>, shows_instructions: bool) -> Result<()> {
     let has = |name| board.request.get(name).is_some_and(|value| !value.is_empty());
     ensure!(shows_instructions, "`worst`: the board of this core does not show its instructions");
     ensure!(!board.pins, "`worst` draws no pins: leave out `pins`");
     ensure!(
         !board.request.has("of", experiments::masked::SPEC.name),
-        "`worst masked`: on this board its timer shares its interrupt with the kernel's alarm"
+        "`worst masked`: on this board the timer of `masked` shares its interrupt with the kernel's alarm"
     );
     ensure!(!has("nested"), "`worst`: {ONE_AT_A_TIME}");
     ensure!(
         !has("interrupt"),
-        "`worst`: on this board the kernel's alarm arrives: leave out `interrupt`"
+        "`worst`: on this board only the kernel's alarm can be tried: leave out `interrupt`"
     );
     Ok(())
 }
@@ -51,7 +53,7 @@ pub(super) fn check(board: &Board<'_>, shows_instructions: bool) -> Result<()> {
 pub(super) fn run(
     rtl: &Rtl<'_>,
     start: &Start<'_>,
-    board: &Board<'_>,
+    board: &BoardRequest<'_>,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut stream = StreamBuilder::begin(rtl.image.kernel(), start.request)?;
@@ -63,26 +65,27 @@ pub(super) fn run(
         (reads, Starts::Of(starts)) => Tried::new(&starts, &reads, |mark| rounds.sweep(mark, 0))?,
         (_, Starts::Refused(why)) => return sink(&stream.refuse(&why)?),
     };
-    let tried = sweep.completed(|first| rounds.sweep(mark, first))?;
+    let all = sweep.completed(|first| rounds.sweep(mark, first))?;
     let image = fs::read(&rounds.file)?;
     let clock = Clock { domain: Domain::Cycles, hertz: board.hertz, resolution: 1 };
     stream.send(&Record::Clock(clock))?;
-    tried.write(&mut stream, Waits::Cycles, HANDLER, &Symbols::read(&image)?)?;
+    all.write(&mut stream, Waits::Cycles, HANDLER, &Symbols::read(&image)?)?;
     sink(&stream.end()?)
 }
 
-/// A board that is started for the rounds of an image.
+/// The starts of a board for the rounds of an image.
 struct Rounds<'a> {
     program: PathBuf,
     file: PathBuf,
-    board: &'a Board<'a>,
+    board: &'a BoardRequest<'a>,
     asked: Asked,
     start: &'a Start<'a>,
     folder: Folder,
 }
 
 impl Rounds<'_> {
-    /// Runs the image with an option of the board's that names a file, and more. Returns the file's text.
+    /// Runs the image. The board writes to the file behind `option`; `more` are further options. Returns the
+    /// file's text.
     fn run(
         &self,
         request: &Request,

@@ -77,8 +77,8 @@ impl std::fmt::Debug for Architecture {
     }
 }
 
-/// A PC without devices that the guest has no drivers for; their absence also shortens the
-/// firmware's start.
+/// A PC with only those devices for which the guest has drivers, which also shortens the firmware's
+/// start.
 pub static AMD64: Architecture = Architecture {
     machine: "vm",
     debian: "amd64",
@@ -97,12 +97,12 @@ pub static AMD64: Architecture = Architecture {
     ],
     pause: &["-device", "pvpanic,ioport=0x505", "-action", "panic=pause"],
     console: "ttyS0",
-    // The time stamp counter has 1 GHz.
+    // The time stamp counter runs at 1 GHz.
     clock: "tsc_early_khz=1000000 lpj=4000000 tsc=reliable",
     has_kvm: true,
 };
 
-/// QEMU's `virt` with a Cortex-A72. Its generic timer has 1 GHz, as the clock of the other machine;
+/// QEMU's `virt` with a Cortex-A72. Its generic timer runs at 1 GHz, as AMD64's clock does;
 /// 62.5 MHz, QEMU's default, would be 8 instructions a tick. The stream is semihosting's console,
 /// which only the emulator offers.
 pub static ARM64: Architecture = Architecture {

@@ -12,11 +12,11 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use super::terms::{self, Terms};
+use super::terms::{self, Room, Terms};
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
     marks::{Counts, Intake, Kind, Mark, is_control},
-    observe::{self, image::Image},
+    observe::{self, image::Image, image::Sizes},
     serial::{
         BAUD, device_and_rate,
         line::{self, Address, Line},
@@ -126,7 +126,7 @@ impl Board {
     }
 
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view
-    /// counts the rounds above.
+    /// counts the intervals above.
     pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
         Self { terms: self.terms.with_bounds(bounds), ..self }
     }
@@ -259,14 +259,22 @@ impl Machine for Board {
         ] {
             stream.evidence(name, value as f64, low, high)?;
         }
-        for series in &intake.finish() {
+        let tasks_left_out = intake.tasks_left_out();
+        let all = intake.finish();
+        let marks = all.iter().filter(|series| !is_control(series));
+        let mut room = Room::new(&mut stream, marks, 1 + Sizes::SERIES)?;
+        for series in &all {
             if is_control(series) {
                 stream.series(Series::control("mark to mark"), samples(&series.intervals))?;
                 continue;
             }
-            terms::send(&mut stream, series)?;
+            room.send(&mut stream, series)?;
         }
         self.image.sizes().send(&mut stream, &self.marks)?;
+        if tasks_left_out > 0 {
+            let line = format!("the {tasks_left_out} tasks with the largest ids are left out");
+            stream.send(&Record::Log(&line))?;
+        }
         for line in remarks(&counts).iter().chain(&lines) {
             stream.send(&Record::Log(line))?;
         }

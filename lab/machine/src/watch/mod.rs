@@ -1,5 +1,5 @@
 //! Watches a program on this computer: the intervals between its marks, or between functions that are
-//! named, by uprobes. The program is not rebuilt for named functions, and costs a `nop` for a mark.
+//! named, by uprobes. Named functions need no other build of the program; a mark costs it a `nop`.
 
 pub mod board;
 mod probes;
@@ -24,7 +24,7 @@ use anyhow::{Context as _, Result, bail};
 
 use self::{
     probes::{Argument, Event, Hit, Place, Probes},
-    terms::{Live, Terms},
+    terms::{Live, Room, Terms},
 };
 use crate::{
     Machine, Properties, Provenance, Recording, Request, Start,
@@ -40,7 +40,7 @@ use chronoscope_units::printable;
 /// The pause between two looks at the kernel's buffers.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The rounds of the control.
+/// The intervals of the control.
 const CONTROLS: usize = 500;
 
 /// The program and the places that the user names.
@@ -51,11 +51,12 @@ pub struct Question<'a> {
     pub pid: Option<u32>,
     /// The file with the marks, if it is a library that the program loads.
     pub marks: Option<&'a Path>,
-    /// The start of the intervals, as `uprobe:FILE:FUNCTION` or `FUNCTION`; `None` for the marks.
+    /// The start of the intervals, as `uprobe:FILE:FUNCTION`, `FUNCTION` or `tracepoint:GROUP:EVENT`; `None`
+    /// for the marks.
     pub from: Option<&'a str>,
     /// The end of the intervals, or `uretprobe:FILE:FUNCTION` for a return; `from` itself if `None`.
     pub to: Option<&'a str>,
-    /// The time after which the watch ends; `None` for the program's own.
+    /// The time after which the watch ends; `None` for the program's end.
     pub duration: Option<Duration>,
 }
 
@@ -68,7 +69,7 @@ pub struct Watched {
     between: Option<String>,
 }
 
-/// A program, the way to it, and the end of its watch.
+/// A program, which is started or runs already, and the end of its watch.
 struct Followed {
     subject: Subject,
     program: Program,
@@ -95,8 +96,8 @@ impl Program {
         Ok(Self { image: Image::read(&path)?, name: path.clone(), path })
     }
 
-    /// The program of a process. Its path may be another file's here, where the process has file systems
-    /// of its own, or was replaced: it is read by the process' own link.
+    /// The program of a process, read through `/proc/PID/exe`: the path behind that may name another file
+    /// here, if the process has its own file systems or the file was replaced.
     fn of_process(pid: u32) -> Result<Self> {
         let path = PathBuf::from(format!("/proc/{pid}/exe"));
         let name = fs::read_link(&path).map_err(|_| {
@@ -113,7 +114,7 @@ impl Program {
         pids.filter(|pid| *pid != process::id()).find(|pid| self.is_executed_by(*pid))
     }
 
-    /// Returns whether a process, or the one of a thread, executes the file.
+    /// Returns whether the process of `task`, which is a process or a thread, executes the file.
     fn is_executed_by(&self, task: u32) -> bool {
         let file = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
         let exe = file(Path::new(&format!("/proc/{task}/exe")));
@@ -178,7 +179,7 @@ impl Watched {
     fn named_place(&self, text: &str) -> Result<(Place, String)> {
         if let Some(name) = text.strip_prefix("tracepoint:") {
             if let Subject::Command(_) = self.followed.subject {
-                bail!("an event of the kernel counts in one process: name it, as --pid 812");
+                bail!("events of the kernel count in one process: name the process, as --pid 812");
             }
             return Ok((Place::tracepoint(name, None)?, name.to_owned()));
         }
@@ -188,6 +189,7 @@ impl Watched {
                 (Some(rest), _) => (rest, false),
                 (None, None) => (text, false),
             };
+        // `a::b` is a path of Rust's, without a file.
         let (place, name) = match rest.rsplit_once(':').filter(|(file, _)| !file.ends_with(':')) {
             Some((file, function)) => {
                 let program = Program::read(Path::new(file))?;
@@ -224,11 +226,11 @@ impl Watched {
         Ok(())
     }
 
-    /// Checks that this computer and this account have uprobes, and that the program does not run
-    /// already where it is to be started.
+    /// Checks that this computer and this account have uprobes, and that a program that is to be started
+    /// does not run already.
     ///
     /// # Errors
-    /// It is not so; the message has the mend.
+    /// The kernel refuses, or the program runs; the message has the mend.
     pub fn check(&self) -> Result<()> {
         let program = &self.followed.program;
         let is_own = self.places.iter().all(|place| {
@@ -262,7 +264,7 @@ impl Watched {
     }
 
     /// Sets the longest lengths that are allowed, by the name of the series, in ns: the live view counts
-    /// the rounds above.
+    /// the intervals above.
     pub fn with_bounds(self, bounds: BTreeMap<String, f64>) -> Self {
         let Followed { subject, program, terms } = self.followed;
         let followed = Followed { subject, program, terms: terms.with_bounds(bounds) };
@@ -286,12 +288,12 @@ trait Take {
 
     fn has_room(&self) -> bool;
 
-    /// Returns whether there is no hit of the program's so far.
+    /// Returns whether there is no interval so far.
     fn is_empty(&self) -> bool;
 }
 
 impl Subject {
-    /// The process that alone is watched.
+    /// The process whose hits alone count; `None` for all.
     fn process(&self) -> Option<u32> {
         match self {
             Self::Process(pid) => Some(*pid),
@@ -376,12 +378,12 @@ fn run_beside(
     is_over: &dyn Fn() -> bool,
     taker: &mut dyn Take,
 ) -> Result<Option<String>> {
-    let ends = AtomicBool::new(false);
+    let end_asked = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
-        let program = scope.spawn(|| run(words, &ends));
+        let program = scope.spawn(|| run(words, &end_asked));
         while !program.is_finished() {
             if is_over() || !taker.has_room() {
-                ends.store(true, Relaxed);
+                end_asked.store(true, Relaxed);
             }
             thread::sleep(PAUSE);
             taker.take(probes.take(false));
@@ -392,7 +394,7 @@ fn run_beside(
     match ended {
         Ok(Ok(())) => Ok(None),
         // A program that is asked to end may end by the signal.
-        Ok(Err(_)) if ends.load(Relaxed) => Ok(None),
+        Ok(Err(_)) if end_asked.load(Relaxed) => Ok(None),
         Ok(Err(error)) if taker.is_empty() => Err(error),
         Ok(Err(error)) => Ok(Some(format!("{error:#}"))),
         Err(_) => bail!("the program's thread panicked"),
@@ -417,7 +419,7 @@ impl Take for Seen {
             let first = *self.first.get_or_insert(hit.time);
             self.processes.insert(hit.process);
             let now = hit.time.saturating_sub(first);
-            // All places are marks.
+            // Only a hit of an unknown mark is refused, and each place is a mark.
             let _ = self.pairing.hit(hit.place, hit.thread.into(), now, hit.argument);
         }
         self.live.show(&self.pairing, 1.0);
@@ -438,7 +440,7 @@ fn is_return(place: &Place) -> bool {
 }
 
 /// Runs a command to its end; its output goes to this process' standard error.
-fn run(words: &[OsString], ends: &AtomicBool) -> Result<()> {
+fn run(words: &[OsString], end_asked: &AtomicBool) -> Result<()> {
     let Some((name, arguments)) = words.split_first() else { return Ok(()) };
     let shown = printable(&name.display().to_string());
     let sink = &mut |bytes: &[u8]| {
@@ -447,11 +449,12 @@ fn run(words: &[OsString], ends: &AtomicBool) -> Result<()> {
         Ok::<(), child::Error>(())
     };
     let endless = child::Limit::ENDLESS;
-    Ok(child::run_to_an_end(Command::new(name).args(arguments), &shown, endless, ends, sink)?)
+    let command = &mut Command::new(name);
+    Ok(child::run_to_an_end(command.args(arguments), &shown, endless, end_asked, sink)?)
 }
 
-/// The program of a command that has marks, or else its first word's: a command may begin with
-/// another program, as `chrt -f 80 ./app`.
+/// The first program among a command's words that has marks, or else the first word's: a command may begin
+/// with another program, as `chrt -f 80 ./app`.
 fn of_command(words: &[OsString]) -> Result<Program> {
     let found = |word: &OsString| in_path(word).and_then(|path| Program::read(&path).ok());
     let has_marks = |program: &Program| program.image.marks().is_ok_and(|marks| !marks.is_empty());
@@ -518,8 +521,9 @@ impl Machine for Watched {
         let hits: u64 = all.iter().map(|series| series.hits).sum();
         stream.evidence("marks", hits as f64, 1.0, f64::INFINITY)?;
         stream.evidence("lost marks", probes.lost as f64, 0.0, 0.0)?;
+        let mut room = Room::new(&mut stream, all.iter(), 1)?;
         for series in &all {
-            terms::send(&mut stream, series)?;
+            room.send(&mut stream, series)?;
         }
         stream.series(Series::control("mark to mark"), samples(&control))?;
         if processes > 1 {

@@ -17,8 +17,10 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::{host, marks};
 use chronoscope_units::printable;
 
-/// The least and the greatest size of a buffer, and the size of all, in bytes. A hit takes 32 to 48.
+/// The least and the greatest size of a buffer in bytes. A hit takes 32 to 48.
 const BUFFER: [usize; 2] = [64 << 10, 1 << 20];
+
+/// The bytes that all buffers share. More than 512 buffers take more, since each has the least size.
 const ALL_BUFFERS: usize = 32 << 20;
 
 /// The most buffers, which are one for each place and processor.
@@ -38,7 +40,7 @@ pub enum Event {
     /// An instruction of a program or a library.
     Instruction {
         file: PathBuf,
-        /// The place of the instruction in the file, in bytes.
+        /// The offset of the instruction in the file, in bytes.
         offset: u64,
         /// The hit is the return of the function that begins there.
         is_return: bool,
@@ -53,7 +55,7 @@ pub enum Argument {
     None,
     /// A register.
     Register(marks::Argument),
-    /// The place of a whole number of four bytes in the kernel's record.
+    /// The offset of a whole number of four bytes in the kernel's record, in bytes.
     Field(usize),
 }
 
@@ -61,7 +63,8 @@ impl Place {
     /// An event of the kernel's, and its field of four bytes to read.
     ///
     /// # Errors
-    /// There is no such event or field, or this account may not read of it.
+    /// There is no such event, or it has no such field of four bytes, or this account may not read its
+    /// description.
     pub fn tracepoint(name: &str, field: Option<&str>) -> Result<Self> {
         let found = name.split_once(':').and_then(|(group, event)| {
             let is_name =
@@ -78,7 +81,7 @@ impl Place {
         let id = match id {
             Ok(id) => id.trim().parse().with_context(|| format!("`{shown}` has no number"))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                bail!("this kernel has no event `{shown}`: `perf list tracepoint` has all, as root")
+                bail!("this kernel has no event `{shown}`: as root, `perf list tracepoint` has all")
             }
             Err(_) => bail!("events of the kernel need root: start as root"),
         };
@@ -87,7 +90,8 @@ impl Place {
             Some(field) => {
                 let form = fs::read_to_string(folder.join("format"))?;
                 let at = offset_of(&form, field);
-                Argument::Field(at.with_context(|| format!("`{shown}` has no field `{field}`"))?)
+                let none = || format!("`{shown}` has no field `{field}` of four bytes");
+                Argument::Field(at.with_context(none)?)
             }
         };
         Ok(Self { event: Event::Tracepoint { name: name.to_owned(), id }, argument })
@@ -104,7 +108,10 @@ fn offset_of(form: &str, field: &str) -> Option<usize> {
         line.split('\t').any(|part| part.starts_with("field:") && part.ends_with(&ending))
     })?;
     let value = |name| line.split('\t').find_map(|part| part.strip_prefix(name)?.strip_suffix(';'));
-    (value("size:")? == "4").then(|| value("offset:")?.parse().ok())?
+    if value("size:")? != "4" {
+        return None;
+    }
+    value("offset:")?.parse().ok()
 }
 
 /// A hit of a place.
@@ -112,12 +119,12 @@ fn offset_of(form: &str, field: &str) -> Option<usize> {
 pub struct Hit {
     /// The time in ns of the monotonic clock.
     pub time: u64,
-    /// The place, counted from 0.
+    /// The place's index.
     pub place: usize,
     /// The process and the thread.
     pub process: u32,
     pub thread: u32,
-    /// The number of the place's argument.
+    /// The value of the place's argument.
     pub argument: Option<u64>,
 }
 
@@ -146,7 +153,7 @@ impl Probes {
         let processors = processors()?;
         if places.len() * processors.len() > MOST_BUFFERS {
             bail!(
-                "{} places on {} processors are more than {MOST_BUFFERS}: watch fewer marks",
+                "{} places on {} processors need more than {MOST_BUFFERS} buffers: watch fewer marks",
                 places.len(),
                 processors.len()
             );
@@ -166,8 +173,8 @@ impl Probes {
         Ok(Self { buffers, early: Vec::new(), lost: 0 })
     }
 
-    /// The hits since the last call, in the order of time. Hits after its start wait for the next call,
-    /// since another processor's may precede them; with `all` they do not.
+    /// The hits since the last call, in the order of time. Hits after the start of this call are kept for the
+    /// next one, since earlier ones of another processor may follow; with `all` they are returned, too.
     pub fn take(&mut self, all: bool) -> Vec<Hit> {
         let now = clock_gettime(ClockId::Monotonic);
         let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
@@ -208,14 +215,14 @@ fn low(value: u64, bytes: usize) -> u64 {
     if bytes < 8 { value & ((1 << (8 * bytes)) - 1) } else { value }
 }
 
-/// The number at a place of a record.
+/// The number at this offset of a record.
 fn word(record: &[u8], at: usize) -> Option<u64> {
     let bytes = record.get(at..at.checked_add(4)?)?.try_into().ok()?;
     Some(u32::from_ne_bytes(bytes).into())
 }
 
-/// perf's number of uprobes.
-fn kind_of_uprobes() -> Result<u32> {
+/// perf's type of event for uprobes.
+fn type_of_uprobes() -> Result<u32> {
     let text = fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").map_err(|_| {
         anyhow!("this kernel has no uprobes (CONFIG_UPROBE_EVENTS), by which a process is watched")
     })?;
@@ -237,7 +244,7 @@ fn sampler(place: &Place, processor: usize, size: usize) -> Result<Sampler> {
     match &place.event {
         Event::Instruction { file, offset, is_return } => {
             path = CString::new(file.as_os_str().as_bytes())?;
-            (attributes.type_, attributes.config) = (kind_of_uprobes()?, (*is_return).into());
+            (attributes.type_, attributes.config) = (type_of_uprobes()?, (*is_return).into());
             // The kernel reads the path when the event is built.
             attributes.uprobe_path = path.as_ptr().addr() as u64;
             attributes.probe_offset = *offset;
@@ -260,7 +267,7 @@ fn sampler(place: &Place, processor: usize, size: usize) -> Result<Sampler> {
     sampler.map_err(|error| refused(place, error))
 }
 
-/// perf's number of tracepoints.
+/// perf's type of event for tracepoints.
 const TRACEPOINT: u32 = 2;
 
 /// The reason why a place is not recorded, and the mend.
@@ -294,8 +301,7 @@ fn refused(place: &Place, error: io::Error) -> anyhow::Error {
     }
 }
 
-/// Returns whether this computer records this place for this account: has it recorded on one
-/// processor for a moment.
+/// Checks that the kernel accepts this place from this account, by opening its event on one processor.
 ///
 /// # Errors
 /// The kernel refuses the place; the message has the mend.

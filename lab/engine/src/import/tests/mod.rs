@@ -157,6 +157,23 @@ fn counters_and_units_of_google_benchmark_are_read() {
 }
 
 #[test]
+fn a_skipped_repetition_has_no_time_and_says_why() {
+    let mut file = values(GOOGLE).remove(0);
+    let entries = file["benchmarks"].as_array_mut().unwrap();
+    entries.truncate(2);
+    let skipped = entries[1].as_object_mut().unwrap();
+    skipped.remove("real_time");
+    skipped.insert("iterations".to_owned(), 0.into());
+    skipped.insert("skipped".to_owned(), true.into());
+    skipped.insert("skip_message".to_owned(), "no GPU".into());
+    let case = from_values(Path::new("a"), &[file]).unwrap().cases.remove(0);
+    assert_eq!(case.series[0].summary.count, 1);
+    assert!(case.log.iter().any(|line| &**line == "it was skipped: no GPU"), "{:?}", case.log);
+    let reason = "skipped repetitions: 1, not 0";
+    assert!(case.verdict.reasons.iter().any(|one| &**one == reason), "{:?}", case.verdict);
+}
+
+#[test]
 fn a_sample_of_criterion_is_a_mean() {
     let path = Path::new("target/criterion/sums/of 1000/new/sample.json");
     let own = values(SAMPLE);
@@ -495,6 +512,48 @@ fn marks_of_a_program_in_the_kernel_s_trace_are_series() {
         panic!()
     };
     assert!(format!("{error:#}").contains("line 66: more than 64 marks"), "{error:#}");
+}
+
+/// Programs count their requests from 0, each for itself.
+#[test]
+fn marks_of_two_processes_with_one_number_are_apart() {
+    let text = "# tracer: nop\n
+             app-7     [000] .....   100.000100: tracing_mark_write: S|7|request|0
+             bpp-8     [001] .....   100.000110: tracing_mark_write: S|8|request|0
+             app-7     [000] .....   100.000130: tracing_mark_write: F|7|request|0
+             bpp-8     [001] .....   100.000190: tracing_mark_write: F|8|request|0\n";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case, "request"), [30_000, 80_000]);
+}
+
+/// Each of the four sorts has as many series as are kept.
+#[test]
+fn a_case_has_room_for_all_series_of_a_recording() {
+    let mut text = "# tracer: nop\n".to_owned();
+    for number in 0..40 {
+        let task = 100 + number;
+        let idle = "swapper/0 prev_pid=0 prev_prio=120 prev_state=R";
+        let own = format!("app prev_pid={task} prev_prio=120 prev_state=S");
+        let events = [
+            format!("sched_waking: comm=app pid={task} prio=120 target_cpu=000"),
+            format!(
+                "sched_switch: prev_comm={idle} ==> next_comm=app next_pid={task} next_prio=120"
+            ),
+            format!("irq_handler_entry: irq={number} name=eth{number}"),
+            format!("irq_handler_exit: irq={number} ret=handled"),
+            format!("tracing_mark_write: B|{task}|mark{number}"),
+            format!("tracing_mark_write: E|{task}"),
+            format!(
+                "sched_switch: prev_comm={own} ==> next_comm=swapper/0 next_pid=0 next_prio=120"
+            ),
+        ];
+        for (place, event) in events.iter().enumerate() {
+            let at = 10 * number + place;
+            text += &format!("  app-{task}  [000] .....  100.{at:06}: {event}\n");
+        }
+    }
+    let case = text_file(&text).cases.remove(0);
+    assert_eq!((case.series.len(), case.verdict.status), (160, Status::Pass));
 }
 
 /// The line is of perf 6.1: `perf script --show-lost-events`.

@@ -101,6 +101,55 @@ fn tasks_of_linux_in_a_trace_have_their_numbers() {
     );
 }
 
+/// Two threads of Zephyr's wait for one semaphore at the same time; one of them moves to another processor.
+#[test]
+fn pairs_of_one_object_are_ended_by_the_thread_that_began_them() {
+    let text = "\
+[0.001000000] thread_switched_in: { cpu_id = 0 }, { thread_id = 7, name = \"a\" }
+[0.001001000] semaphore_take_enter: { cpu_id = 0 }, { id = 5 }
+[0.001002000] thread_switched_out: { cpu_id = 0 }, { thread_id = 7, name = \"a\" }
+[0.001003000] thread_switched_in: { cpu_id = 0 }, { thread_id = 8, name = \"b\" }
+[0.001004000] semaphore_take_enter: { cpu_id = 0 }, { id = 5 }
+[0.001005000] thread_switched_out: { cpu_id = 0 }, { thread_id = 8, name = \"b\" }
+[0.001006000] thread_switched_in: { cpu_id = 1 }, { thread_id = 7, name = \"a\" }
+[0.001011000] semaphore_take_exit: { cpu_id = 1 }, { id = 5 }
+[0.001012000] thread_switched_in: { cpu_id = 0 }, { thread_id = 8, name = \"b\" }
+[0.001034000] semaphore_take_exit: { cpu_id = 0 }, { id = 5 }
+";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case)[0], ("semaphore_take", vec![10_000.0, 30_000.0], true));
+    assert!(!case.log.iter().any(|line| line.contains("left out")), "{:?}", case.log);
+}
+
+#[test]
+fn pairs_on_two_processors_are_ended_on_their_own() {
+    let text = "\
+[0.001000000] irq_softirq_entry: { cpu_id = 0 }, { vec = 1 }
+[0.001002000] irq_softirq_entry: { cpu_id = 1 }, { vec = 1 }
+[0.001010000] irq_softirq_exit: { cpu_id = 0 }, { vec = 1 }
+[0.001030000] irq_softirq_exit: { cpu_id = 1 }, { vec = 1 }
+";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case), [("irq_softirq", vec![10_000.0, 28_000.0], true)]);
+}
+
+#[test]
+fn an_end_that_may_be_of_several_pairs_gives_no_interval_and_is_counted() {
+    let text = "\
+[0.001000000] callback_start: { cpu_id = 0 }, { vtid = 1 }, { callback = 0x10 }
+[0.001002000] callback_start: { cpu_id = 1 }, { vtid = 2 }, { callback = 0x10 }
+[0.001010000] callback_end: { cpu_id = 2 }, { vtid = 3 }, { callback = 0x10 }
+[0.001020000] callback_start: { cpu_id = 0 }, { vtid = 1 }, { callback = 0x10 }
+[0.001021000] callback_start: { cpu_id = 1 }, { vtid = 2 }, { callback = 0x10 }
+[0.001030000] callback_end: { cpu_id = 3 }, { vtid = 2 }, { callback = 0x10 }
+[0.001040000] callback_end: { cpu_id = 3 }, { vtid = 9 }, { callback = 0x10 }
+";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case), [("callback", vec![9_000.0, 20_000.0], true)]);
+    let is_its = |line: &str| line.starts_with("spans left out") && line.ends_with(": 2");
+    assert!(case.log.iter().any(|line| is_its(line)), "{:?}", case.log);
+}
+
 /// Processors' events may be out of order among each other, also before the first one of the file.
 #[test]
 fn an_event_before_the_first_of_another_processor_is_at_the_start() {
@@ -139,7 +188,10 @@ fn a_trace_that_is_damaged_is_refused() {
     let Err(error) = from_bytes(b"[0.001000000] tick: { cpu_id = 0 }\n", None) else {
         panic!("it was read")
     };
-    assert!(format!("{error:#}").contains("record thread_switched_in"), "{error:#}");
+    assert!(
+        format!("{error:#}").contains("record thread_ready with thread_switched_in"),
+        "{error:#}"
+    );
 }
 
 /// The words of an event of TraceX's: thread, number, time, and four more.

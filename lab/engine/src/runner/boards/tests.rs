@@ -1,3 +1,5 @@
+//! The distribution of cases among boards.
+
 use std::time::Duration;
 
 use super::plan::{After, Plan};

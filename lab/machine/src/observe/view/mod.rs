@@ -17,7 +17,10 @@ pub use self::{
     tasks::{Share, TaskFigures, Tasks, Waited},
 };
 pub use crate::stream::Interval;
-use chronoscope_base::toml_text::{from_toml, words as words_of};
+use chronoscope_base::{
+    digest::sha256,
+    toml_text::{from_toml, words as words_of},
+};
 use chronoscope_units::{printable, words};
 
 include!(concat!(env!("OUT_DIR"), "/views.rs"));
@@ -37,6 +40,9 @@ const LONGEST_NAME: u64 = 64;
 pub struct View {
     /// The kernel's name.
     pub kernel: String,
+    /// The SHA-256 of the text, in hexadecimal.
+    #[serde(skip)]
+    sha256: String,
     /// The releases that have the view's offsets.
     offsets_of: String,
     running: Option<Running>,
@@ -255,7 +261,7 @@ impl View {
     pub fn parse(text: &str) -> Result<Self> {
         let view: Self = from_toml(text)?;
         view.check()?;
-        Ok(view)
+        Ok(Self { sha256: sha256(text.as_bytes()), ..view })
     }
 
     /// Checks the rules that the form does not have.

@@ -16,6 +16,8 @@ use chronoscope_units::printable;
 pub struct Resolved {
     /// The kernel's name.
     pub kernel: String,
+    /// The SHA-256 of the view's text, in hexadecimal.
+    pub sha256: String,
     /// The address of the variable that holds the running task; `None` for a view of sequences.
     pub running: Option<u64>,
     /// The address of the variable that is 0 until the scheduler runs.
@@ -296,6 +298,7 @@ impl Resolved {
         });
         Ok(Self {
             kernel: view.kernel,
+            sha256: view.sha256,
             running,
             starts,
             pointer: image.pointer(),

@@ -630,6 +630,7 @@ mod tests {
         let any = || check(HOLDER, u64::MAX, Expects::AtMost(u64::MAX));
         Resolved {
             kernel: "test".to_owned(),
+            sha256: String::new(),
             running: Some(0),
             starts: None,
             offsets_of: String::new(),
