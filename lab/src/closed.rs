@@ -18,6 +18,6 @@ static LOOK: extern "C" fn() = look;
 
 extern "C" fn look() {
     if rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err() {
-        console::output_is_closed();
+        console::refuse_output();
     }
 }

@@ -1,8 +1,8 @@
-//! Tells a built file that is up to date from one that is not, without a question to cargo.
+//! Decides whether a built file is up to date, without calling cargo.
 //!
 //! Cargo locks its build folder even where nothing is to be done. Another account may not write there,
-//! and may have no cargo. So each file that the lab asks for has a stamp beside it, as old as the
-//! start of its build. A change of the compiler is not seen: `./chronoscope` does not see one either.
+//! and may have no cargo. So each file that the lab asks for has a stamp beside it, with the time at which
+//! its build began. A change of the compiler is not seen: `./chronoscope` does not see one either.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -16,8 +16,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::{images::index::sha256, repository::root};
 
-/// The sources of images, tools and guests, relative to the repository. The script
-/// `chronoscope` has the same list for the lab.
+/// The sources of images, tools and guests, relative to the repository. The script `chronoscope` has a
+/// longer list, which the lab is built from.
 const SOURCES: [&str; 14] = [
     "lab",
     "chips",
@@ -57,8 +57,8 @@ pub fn unless_fresh(file: &Path, build: impl FnOnce() -> Result<()>) -> Result<b
     };
     let start = SystemTime::now();
     let outcome = build().and_then(|()| {
-        let words = words(file).with_context(|| format!("no build of {}", file.display()))?;
-        writer.write_all(words.as_bytes())?;
+        let text = stamp_text(file).with_context(|| format!("no build of {}", file.display()))?;
+        writer.write_all(text.as_bytes())?;
         writer.set_modified(start)?;
         fs::rename(&part, &stamp).with_context(|| format!("cannot write {}", stamp.display()))
     });
@@ -83,18 +83,21 @@ fn create(path: &Path) -> std::io::Result<File> {
 
 fn is_fresh(file: &Path, stamp: &Path) -> bool {
     let Ok(built) = fs::metadata(stamp).and_then(|stamp| stamp.modified()) else { return false };
-    let same = || fs::read_to_string(stamp).ok() == words(file);
-    // A source that does not exist was deleted, which its folder's time tells.
-    same() && !SOURCES.iter().any(|source| is_newer(&root().join(source), built))
+    let is_same = || {
+        let text = stamp_text(file);
+        text.is_some() && text == fs::read_to_string(stamp).ok()
+    };
+    // A source that does not exist is ignored, as the script `chronoscope` ignores it.
+    is_same() && !SOURCES.iter().any(|source| is_newer(&root().join(source), built))
 }
 
-/// The stamp's text: the repository, and the hash of the file, which another build may replace.
-fn words(file: &Path) -> Option<String> {
+/// The stamp's text: the repository, and the hash of the file, since another build may replace the file.
+fn stamp_text(file: &Path) -> Option<String> {
     Some(format!("{}\n{}\n", root().display(), sha256(&fs::read(file).ok()?)))
 }
 
 /// Returns whether a file, or anything in a folder, changed after `built`. Folders count: a file
-/// that was removed or renamed changes its folder. Build folders do not.
+/// that was removed or renamed changes its folder. A folder `target` does not.
 fn is_newer(path: &Path, built: SystemTime) -> bool {
     let Ok(entry) = fs::symlink_metadata(path) else { return false };
     if entry.is_dir() && path.ends_with("target") {
@@ -103,8 +106,8 @@ fn is_newer(path: &Path, built: SystemTime) -> bool {
     if entry.modified().is_ok_and(|time| time > built) {
         return true;
     }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entry.is_dir() && entries.into_iter().any(|entry| is_newer(&entry.path(), built))
+    let mut entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entry.is_dir() && entries.any(|entry| is_newer(&entry.path(), built))
 }
 
 #[cfg(test)]

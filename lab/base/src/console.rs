@@ -24,7 +24,7 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Prints to standard output as [`print()`] does, piece by piece.
 ///
 /// # Errors
-/// If standard output cannot be written, or was [closed](output_is_closed).
+/// If standard output cannot be written, or was [closed](refuse_output).
 pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     if CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other("cannot write to standard output, which is closed"));
@@ -39,9 +39,9 @@ pub fn print_with(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io:
 /// True if standard output was closed when the program was started.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Makes each later print fail, because standard output was closed at the start: nobody sees the file
-/// that the standard library opens in its place. May be called before `main`.
-pub fn output_is_closed() {
+/// Makes each later print fail, because standard output was closed at the start: the standard library
+/// opens `/dev/null` in its place, where the text would be lost. May be called before `main`.
+pub fn refuse_output() {
     CLOSED.store(true, Ordering::Relaxed);
 }
 
@@ -61,7 +61,7 @@ pub fn note(text: &str) {
 }
 
 /// Prints one line to standard error, after the program's name; control characters are replaced, and
-/// an error of the system's has its words alone.
+/// the numbers of the system's errors, as `(os error 2)`, are left out.
 pub fn remark(text: &str) {
     line(&format!("chronoscope: {}", in_words(text)));
 }

@@ -14,14 +14,15 @@ use serde::Serialize;
 
 use chronoscope_statistics::{Accumulator, Summary, Worst, quantile_of};
 
-/// The most different values that are counted exactly. The map then takes about 1 MB.
+/// The greatest number of distinct values that are counted exactly. The map then takes about 1 MB.
 const MOST: usize = 1 << 15;
 
 /// The values of one measure of one channel.
 pub(super) struct Tally {
     counts: HashMap<u64, u64, BuildHasherDefault<Spread>>,
-    /// The latest value and its count so far: values mostly repeat, and a run spares the map.
-    run: (u64, u64),
+    /// The latest value and its count so far: values mostly repeat, and a streak of equal ones needs the map
+    /// once.
+    streak: (u64, u64),
     /// The greatest value: its time and the value.
     worst: Option<(u64, u64)>,
     rounded: Option<Box<Accumulator>>,
@@ -43,7 +44,7 @@ pub struct Statistics {
 
 impl Tally {
     pub fn new() -> Self {
-        Self { counts: HashMap::default(), run: (0, 0), worst: None, rounded: None }
+        Self { counts: HashMap::default(), streak: (0, 0), worst: None, rounded: None }
     }
 
     pub fn push(&mut self, at: u64, value: u64) {
@@ -52,16 +53,17 @@ impl Tally {
         }
         if let Some(rounded) = &mut self.rounded {
             rounded.push(at, value);
-        } else if self.run.0 == value {
-            self.run.1 += 1;
+        } else if self.streak.0 == value {
+            self.streak.1 += 1;
         } else {
             self.flush();
-            self.run = (value, 1);
+            self.streak = (value, 1);
         }
     }
 
+    /// Adds the streak to the counts, and hands over to an accumulator where there are too many.
     fn flush(&mut self) {
-        let (value, count) = std::mem::take(&mut self.run);
+        let (value, count) = std::mem::take(&mut self.streak);
         if count > 0 {
             *self.counts.entry(value).or_default() += count;
         }
@@ -77,8 +79,8 @@ impl Tally {
 
     /// Finishes the statistics; `scale` converts a value to the reported unit and must be linear.
     pub fn finish(mut self, scale: impl Fn(u64) -> f64) -> Statistics {
-        // The pending run is added to the other values.
-        let (value, count) = std::mem::take(&mut self.run);
+        // The last streak is added to the other values.
+        let (value, count) = std::mem::take(&mut self.streak);
         match &mut self.rounded {
             Some(rounded) => (0..count).for_each(|_| rounded.push(0, value)),
             None if count > 0 => *self.counts.entry(value).or_default() += count,

@@ -83,12 +83,12 @@ pub fn table(analyses: &[Analysis]) -> String {
     }
     for row in all().filter(|row| row.unanswered > 0) {
         let starts = if row.unanswered == 1 {
-            "1 start came".to_owned()
+            "1 start has".to_owned()
         } else {
-            format!("{} starts came", row.unanswered)
+            format!("{} starts have", row.unanswered)
         };
         text.push_str(&format!(
-            "\n{}: {starts} before the end of an earlier one and had no end\n",
+            "\n{}: {starts} no end, within an earlier one that had not ended\n",
             row.channel
         ));
     }
@@ -162,7 +162,7 @@ fn rate(hertz: u64) -> String {
 /// The JSON document, with one object for each capture file.
 ///
 /// # Errors
-/// When serialization fails; the analyses hold no value for which it does.
+/// Serialization fails, which no analysis causes.
 pub fn json(analyses: &[Analysis]) -> Result<String> {
     let of = |analysis: &Analysis| {
         let (numerator, denominator) = analysis.header.tick.fraction();

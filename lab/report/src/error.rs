@@ -14,7 +14,7 @@ pub enum Error {
     /// A file cannot be read or written. The text has its path.
     #[error(transparent)]
     File(#[from] io::Error),
-    /// The text of a baseline is no TOML of its form.
+    /// The text of a baseline is not TOML, or not a baseline's.
     #[error(transparent)]
     Toml(#[from] TomlError),
     /// A capture cannot be converted.

@@ -1,4 +1,5 @@
-//! A run of `noise` in the words of rt-tests' oslat 2.40: its table and its JSON.
+//! A run of `noise` in the words of rt-tests' oslat 2.40: its table and its JSON. A turn is one pass of the
+//! loop that reads the clock.
 
 use chronoscope_run::{CaseResult, Role, Run, SeriesResult};
 use serde_json::{Map, Value, json};
@@ -16,8 +17,8 @@ pub struct Format {
     pub omits_zeros: bool,
 }
 
-/// The length from which on the port counts turns together: their gaps have them one by one.
-const LENGTHS: u64 = 4096;
+/// The length in µs from which the port has one count for all turns. Each of them is among the gaps, too.
+const COUNTED_TOGETHER: u64 = 4096;
 
 /// The whole µs above a time in ns.
 fn above(ns: f64) -> u64 {
@@ -45,8 +46,8 @@ impl Core {
         self.turns.iter().filter(|(turn, _)| is_in(*turn)).map(|(_, count)| count).sum()
     }
 
-    /// The mean length of a turn, each as long as its bucket says; those beyond the last bucket as they
-    /// are.
+    /// The mean length of a turn in µs. A turn below the first bucket counts as that bucket's; one beyond the
+    /// last counts with its own length.
     fn mean(&self, bias: u64) -> f64 {
         let length = |(turn, count): &(u64, u64)| (*turn).max(bias + 1) as f64 * *count as f64;
         let turns: u64 = self.turns.iter().map(|(_, count)| count).sum();
@@ -69,12 +70,13 @@ fn cores(case: &CaseResult) -> Vec<Core> {
         let watched = figure(&of_cpu).or_else(|| figure("watched"));
         let name = format!("{}, turns by length", series.name);
         let turns = case.series.iter().find(|other| *other.name == *name)?;
-        // Starts are counted from the first sample, which is of 1 µs.
+        // The start of a sample is its length less 1 µs: starts are relative to the first sample's.
         let turns = turns.samples.iter().filter(|(_, count)| *count > 0.0);
         let turns = turns.map(|(ns, count)| ((ns / 1000.0).round() as u64 + 1, *count as u64));
         let longer = series.histogram.iter().map(|(ns, count)| (above(*ns), *count));
-        let longer: Vec<_> = longer.filter(|(length, _)| *length >= LENGTHS).collect();
-        let turns: Vec<_> = turns.filter(|(length, _)| *length < LENGTHS).chain(longer).collect();
+        let longer = longer.filter(|(length, _)| *length >= COUNTED_TOGETHER);
+        let turns = turns.filter(|(length, _)| *length < COUNTED_TOGETHER);
+        let turns: Vec<_> = turns.chain(longer).collect();
         Some(Core {
             cpu: series.name.strip_prefix("cpu ").map_or(Some(only_cpu), |cpu| cpu.parse().ok())?,
             longest: longest(&turns, series.summary.max),
@@ -85,14 +87,14 @@ fn cores(case: &CaseResult) -> Vec<Core> {
     measured.filter_map(core).collect()
 }
 
-/// The bias of all processors: the shortest turn, if the format has one, or else 0.
+/// The bias of all processors: the shortest turn if the format is biased, or else 0.
 fn bias(cores: &[Core], format: &Format) -> u64 {
     let shortest = cores.iter().map(Core::shortest).min();
     shortest.filter(|_| format.is_biased).unwrap_or(0)
 }
 
-/// The line on the bias, if the format has one.
-pub fn biased(case: &CaseResult, format: &Format) -> String {
+/// The line on the bias; empty if the format has none.
+pub fn bias_line(case: &CaseResult, format: &Format) -> String {
     let bias = bias(&cores(case), format);
     if format.is_biased { format!("Global bias set to {bias} (us)\n") } else { String::new() }
 }

@@ -52,7 +52,7 @@ pub struct InBursts {
     pub series: OneLine,
     /// The dispersion of rare samples; `None` if it is unknown.
     pub dispersion: Option<f64>,
-    /// The number of independent samples that the run's samples are worth.
+    /// The number of independent samples that the series' samples are worth.
     pub effective: Option<f64>,
     /// The interval of samples in µs.
     pub interval_us: u64,
@@ -126,8 +126,8 @@ impl Plan {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "dispersion: how much more the counts of rare samples vary than independent ones would; \
-             about 1 if they are.\n– where a run has too few rare samples to tell, or an exact clock."
+            "dispersion: how much more the counts of rare samples vary than with independent samples; \
+             about 1 if the samples are independent.\n– where a run has too few rare samples to tell, or an exact clock."
         );
         text
     }

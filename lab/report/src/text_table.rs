@@ -12,7 +12,7 @@ pub enum Side {
 /// The narrowest first column of a table that is too wide.
 const NARROWEST: usize = 8;
 
-/// A table under construction; its `Display` is the text.
+/// A table under construction; [`render`](Self::render) gives the text.
 pub struct TextTable {
     columns: Vec<(&'static str, Side)>,
     rows: Vec<Row>,
@@ -58,25 +58,22 @@ impl TextTable {
     /// their row. Lines that span all columns are not broken.
     pub fn render_within(&self, columns: Option<usize>, order: &[&str]) -> String {
         let Some(columns) = columns else { return self.render() };
-        let is_wide = |text: &str| text.lines().nth(1).is_some_and(|rule| width(rule) > columns);
-        for count in 0..=order.len() {
-            let mut text = self.render_without(&order[..count], usize::MAX);
-            if !is_wide(&text) || count == order.len() {
-                if let Some(rule) = text.lines().nth(1).filter(|rule| width(rule) > columns) {
-                    let first = self.first(&order[..count]);
-                    let rest = width(rule).saturating_sub(first);
-                    text = self.render_without(
-                        &order[..count],
-                        columns.saturating_sub(rest).max(NARROWEST),
-                    );
-                }
-                let names = order[..count].join(", ");
-                let named = !names.is_empty();
-                let line = format!("left out for want of {columns} columns: {names}\n");
-                return if named { text + &line } else { text };
-            }
+        let fits = |count: &usize| total(&self.widths(&order[..*count])) <= columns;
+        let count = (0..order.len()).find(fits).unwrap_or(order.len());
+        let dropped = &order[..count];
+        let widths = self.widths(dropped);
+        let first = widths.iter().find(|width| **width > 0).copied().unwrap_or_default();
+        let rest = total(&widths) - first;
+        let text = self.render_without(dropped, columns.saturating_sub(rest).max(NARROWEST));
+        let has_cells = |name: &&&str| {
+            let mut all = self.columns.iter().zip(self.widths(&[]));
+            all.any(|((other, _), width)| other == *name && width > 0)
+        };
+        let names: Vec<&str> = dropped.iter().filter(has_cells).copied().collect();
+        match names.is_empty() {
+            true => text,
+            false => format!("{text}left out for want of width: {}\n", names.join(", ")),
         }
-        self.render()
     }
 
     /// The width of each column; 0 for one that is left out.
@@ -98,11 +95,6 @@ impl TextTable {
             .collect()
     }
 
-    /// The width of the first column that is there.
-    fn first(&self, dropped: &[&str]) -> usize {
-        self.widths(dropped).into_iter().find(|width| *width > 0).unwrap_or_default()
-    }
-
     /// Renders the table without the columns of these names. The first column is at most `most`
     /// wide.
     fn render_without(&self, dropped: &[&str], most: usize) -> String {
@@ -118,8 +110,7 @@ impl TextTable {
             format!("{}\n", laid.join("  ").trim_end())
         };
         let header = lay(&mut self.columns.iter().map(|(name, _)| *name));
-        let used = widths.iter().filter(|width| **width > 0);
-        let rule = "─".repeat(used.clone().sum::<usize>() + 2 * used.count().saturating_sub(1));
+        let rule = "─".repeat(total(&widths));
         let rows = self.rows.iter().map(|row| match row {
             Row::Cells(cells) => {
                 let is_long = |cell: &String| width(cell) > widths[first];
@@ -134,6 +125,12 @@ impl TextTable {
         });
         format!("{header}{rule}\n{}", rows.collect::<String>())
     }
+}
+
+/// The width of a table whose columns have these widths: two blanks are between those that are there.
+fn total(widths: &[usize]) -> usize {
+    let there = widths.iter().filter(|width| **width > 0);
+    there.clone().sum::<usize>() + 2 * there.count().saturating_sub(1)
 }
 
 fn pad(text: &str, to: usize, side: Side) -> String {
@@ -174,9 +171,9 @@ pub fn wrap(items: &[String], indent: usize, columns: usize) -> String {
     text
 }
 
-/// Breaks the lines that are wider than `columns` at spaces. The parts after the first are indented:
-/// to the line's second column if it has one in the left half, which begins after two spaces, or
-/// else by two more than the line. A word that is wider than a line stands alone, and a rule is cut.
+/// Breaks the lines that are wider than `columns` at spaces. The parts after the first are indented to the
+/// text after the line's first gap of two spaces, if it begins in the left half of `columns`, or else by two
+/// more than the line. A word that is wider than a line stands alone, and a rule is cut.
 pub fn fold(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else { return text.to_owned() };
     let mut folded = String::with_capacity(text.len());
@@ -265,9 +262,15 @@ mod tests {
         assert_eq!(within(19), table.render());
         assert_eq!(
             within(18),
-            "case       n\n────────────\na case  5000\nleft out for want of 18 columns: cold\n"
+            "case       n\n────────────\na case  5000\nleft out for want of width: cold\n"
         );
-        assert!(within(3).ends_with("a case\nleft out for want of 3 columns: cold, n\n"));
+        assert!(within(3).ends_with("a case\nleft out for want of width: cold, n\n"));
+        // A column without cells is not shown anyway, and not named.
+        let mut table =
+            TextTable::new(&[("case", Side::Left), ("warm", Side::Right), ("cold", Side::Right)]);
+        table.row(vec!["a case".into(), String::new(), "12 µs".into()]);
+        let narrow = table.render_within(Some(8), &["warm", "cold"]);
+        assert!(narrow.ends_with("left out for want of width: cold\n"), "{narrow}");
         // Without a column to leave out, the first one is narrow.
         let mut table = TextTable::new(&[("case", Side::Left), ("n", Side::Right)]);
         table.row(vec!["a case of many words".into(), "5".into()]);

@@ -91,7 +91,8 @@ fn exceeded(
     let above = most.filter(|most| value > most.0).map(|most| ("above", most));
     let (side, Quantity(bound)) =
         above.or(least.filter(|least| value < least.0).map(|least| ("below", least)))?;
-    Some(format!("{name} is {}, {side} {}", units::show(value, unit), units::show(bound, unit)))
+    let value = units::show_apart(value, bound, unit);
+    Some(format!("{name} is {value}, {side} {}", units::show(bound, unit)))
 }
 
 /// Returns a statistic or figure of a case by its name, for the named series or all measured ones:

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsStr};
 
 use anyhow::{Result, bail};
 
-use super::in_turn::{in_turn, quoted};
+use super::in_turn::in_turn;
 use super::{compare, earlier, trace};
 use crate::{cli, cli::BaselineCommand};
 use chronoscope_base::console;
@@ -16,7 +16,7 @@ use chronoscope_report::{
 };
 use chronoscope_run::{Context, Run, Unit};
 use chronoscope_store::{Store, reference::Reference};
-use chronoscope_units::OneLine;
+use chronoscope_units::{OneLine, words::quoted};
 
 /// Writes a baseline, or checks a run against one; returns the exit status.
 ///

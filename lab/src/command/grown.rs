@@ -3,13 +3,14 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::{in_turn::quoted, why};
+use super::why;
 use crate::cli;
 use chronoscope_engine::variant::Pair;
 use chronoscope_report::comparison::{Finding, Line};
 use chronoscope_run::Target;
 use chronoscope_statistics::Test;
 use chronoscope_suite::{experiments::worst::SPEC, spec::Values};
+use chronoscope_units::words::quoted;
 
 /// The parameter of `worst` that names the experiment of the round.
 const OF: &str = "of";

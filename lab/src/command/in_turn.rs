@@ -4,6 +4,7 @@ use chronoscope_engine::case;
 use chronoscope_machine::Machines;
 use chronoscope_run::{CaseResult, Target};
 use chronoscope_suite::experiments;
+use chronoscope_units::words::quoted;
 
 /// Returns the command that measures both cases in turn; `None` if the experiment or the target is
 /// unknown to this version.
@@ -34,16 +35,6 @@ pub(super) fn in_turn(machines: &Machines, a: &CaseResult, b: &CaseResult) -> Op
     ))
 }
 
-/// Quotes a word for a shell if it needs it.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@=,._:/+-".contains(c);
-    if word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use chronoscope_run::sample;
@@ -68,6 +59,5 @@ mod tests {
         );
         b.experiment = "gone".into();
         assert_eq!(in_turn(&a, &b), None);
-        assert_eq!(quoted("a=b c"), "'a=b c'");
     }
 }

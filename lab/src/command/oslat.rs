@@ -45,7 +45,7 @@ pub fn execute(arguments: &cli::Oslat) -> Result<u8> {
         is_biased: arguments.bias,
         omits_zeros: arguments.zero_omit,
     };
-    console::print(&output::biased(result, &format))?;
+    console::print(&output::bias_line(result, &format))?;
     if let Some(us) = arguments.trace_threshold
         && let Some((cpu, longest)) = output::triggered(result, us)
     {

@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 
 use anyhow::{Result, bail};
 
-use super::in_turn::quoted;
 use crate::cli;
 use chronoscope_base::console;
 use chronoscope_report::{self as report, timeline::Timeline};
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_store::{Store, reference::Reference};
+use chronoscope_units::words::quoted;
 
 /// Writes a run as a timeline; returns the exit status.
 ///

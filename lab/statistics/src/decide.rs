@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::resample::Interval;
 
-/// The fewest repetitions a side that allow a verdict, unless the clock is exact. With five, the
-/// interval covers the true ratio in 95 % of cases on simulated and recorded data, and its half
-/// width is 2.8 standard errors; with three it is 4.3, and a single disturbed repetition decides.
+/// The fewest repetitions of each side that allow a verdict, unless the clock is exact. With five, the
+/// interval covers the true ratio in 95 % of cases on simulated and recorded data, and its half width is
+/// 2.8 standard errors; with three it is 4.3 standard errors, and a single disturbed repetition decides.
 pub const FEWEST_REPETITIONS: usize = 5;
 
 /// The verdict on a statistic, or on a case, ordered from good to bad.
@@ -53,7 +53,7 @@ pub enum Reason {
     NotPositive,
     /// B is slower by more than the threshold, but by less than one step of the clock.
     WithinStep,
-    /// B is slower or faster, but so may have been the machine: the conditions of A and B differ.
+    /// A regression or a mixed verdict, which other conditions of A and B may explain.
     InDoubt,
 }
 
@@ -89,7 +89,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The greatest ratio that cannot be excluded: the upper end of the interval, and one step of
+    /// The greatest ratio that cannot be excluded: the upper end of the interval, raised by one step of
     /// the clock.
     pub fn upper(&self) -> f64 {
         self.interval.high * (1.0 + self.step)
@@ -98,8 +98,9 @@ impl Evidence {
     /// Decides on a statistic. `threshold` is the smallest relative growth that matters.
     ///
     /// A regression requires that every ratio in the corrected interval exceeds the threshold, so
-    /// the word means *slower by more than the threshold*. An improvement is the mirror image. A
-    /// pass requires that every ratio in the interval is within the threshold.
+    /// the word means *slower by more than the threshold*, and that the ratio exceeds one step of the clock.
+    /// An improvement is the mirror image. A pass requires that [`upper`](Self::upper) does not exceed the
+    /// threshold.
     pub fn decide(&self, threshold: f64) -> Verdict {
         let is_slower = self.corrected.low > 1.0 + threshold;
         let is_faster = self.corrected.high < 1.0 / (1.0 + threshold);
@@ -119,7 +120,7 @@ impl Evidence {
 
 impl Verdict {
     /// Returns the verdict for conditions of A and B that differ in a way that may explain any
-    /// difference: a change is in doubt, and a pass shows nothing.
+    /// difference: a regression is in doubt, and an improvement or a pass shows nothing.
     pub fn doubted(self) -> Self {
         match self {
             Self::Regression | Self::Mixed => Self::Inconclusive(Reason::InDoubt),
@@ -130,7 +131,7 @@ impl Verdict {
 
     /// Returns the verdict on a case from the verdicts on its statistics: *mixed* if some are
     /// slower and others faster, else the worst. One improvement makes the case an improvement if
-    /// all other statistics pass. `None` without statistics.
+    /// all other statistics pass or improve. `None` without statistics.
     pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let all: Vec<Self> = all.into_iter().collect();
         let has = |wanted: Self| all.contains(&wanted);
@@ -167,14 +168,14 @@ mod tests {
     /// The threshold is 1/16; all figures are exact in binary.
     #[test]
     fn each_condition_has_its_bound() {
-        let step = Inconclusive(Reason::WithinStep);
-        for (ratio, [low, high], corrected, floor, expected) in [
+        let within = Inconclusive(Reason::WithinStep);
+        for (ratio, [low, high], corrected, step, expected) in [
             (1.25, [1.125, 1.5], [1.09375, 1.75], 0.0, Regression),
             // The threshold itself is not exceeded.
             (1.25, [1.125, 1.5], [1.0625, 1.75], 0.0, Open),
             // Slower, but perhaps by less than the threshold.
             (1.25, [1.03125, 1.5], [1.015625, 1.75], 0.0, Open),
-            (1.25, [1.125, 1.5], [1.09375, 1.5], 0.25, step),
+            (1.25, [1.125, 1.5], [1.09375, 1.5], 0.25, within),
             (1.5, [1.25, 1.75], [1.125, 2.0], 0.25, Regression),
             // The correction for the family opens a finding.
             (1.25, [1.125, 1.5], [0.875, 1.75], 0.0, Open),
@@ -199,30 +200,30 @@ mod tests {
                 ratio,
                 interval: interval([low, high]),
                 corrected: interval(corrected),
-                step: floor,
+                step,
             };
             let found = evidence.decide(0.0625);
-            assert_eq!(found, expected, "{ratio} in {low}..{high}, {corrected:?}, step {floor}");
+            assert_eq!(found, expected, "{ratio} in {low}..{high}, {corrected:?}, step {step}");
         }
     }
 
     #[test]
     fn a_case_is_as_bad_as_its_worst_statistic_and_never_both_ways() {
-        let open = Inconclusive(Reason::NotPositive);
+        let vague = Inconclusive(Reason::NotPositive);
         let table: [(&[Verdict], Verdict); 13] = [
             (&[Pass, Pass], Pass),
             (&[Pass, Improvement], Improvement),
             (&[Improvement, Improvement], Improvement),
             (&[Improvement, Open], Open),
             (&[Pass, Open], Open),
-            (&[Open, open], open),
+            (&[Open, vague], vague),
             (&[Pass, Regression], Regression),
-            (&[open, Regression], Regression),
+            (&[vague, Regression], Regression),
             (&[Regression, Improvement], Mixed),
             (&[Improvement, Pass, Regression], Mixed),
-            (&[Regression, Improvement, open], Mixed),
+            (&[Regression, Improvement, vague], Mixed),
             (&[Mixed, Regression], Mixed),
-            (&[open], open),
+            (&[vague], vague),
         ];
         for (all, expected) in table {
             let found = Verdict::together(all.iter().copied());
@@ -231,9 +232,9 @@ mod tests {
         }
         assert_eq!(Verdict::together([]), None);
         // Of two reasons, the first one is given.
-        let step = Inconclusive(Reason::WithinStep);
-        assert_eq!(Verdict::together([open, step]), Some(open));
-        assert_eq!(Verdict::together([step, open]), Some(step));
+        let within = Inconclusive(Reason::WithinStep);
+        assert_eq!(Verdict::together([vague, within]), Some(vague));
+        assert_eq!(Verdict::together([within, vague]), Some(within));
     }
 
     #[test]

@@ -247,7 +247,7 @@ fn latencies_are_from_a_start_to_the_next_end() {
     let row = &rows(&[&file, "--start", "rise:a", "--end", "rise:b"])[0];
     assert_eq!((histogram(row), &row["unanswered"]), (vec![(0.0, 1), (30.0, 1)], &1.into()));
     measure(&[&file, "--start", "rise:a", "--end", "rise:b"])
-        .shows("1 start came before the end of an earlier one");
+        .shows("1 start has no end, within an earlier one that had not ended");
     let row = &rows(&[&file, "--start", "rise:a", "--end", "fall:a"])[0];
     assert_eq!(histogram(row), [(10.0, 2), (15.0, 1)]);
     let row = &rows(&[&file, "--start", "edge:b", "--end", "rise:a"])[0];

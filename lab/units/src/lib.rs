@@ -93,6 +93,22 @@ pub fn show(value: f64, unit: &str) -> String {
     if name.is_empty() { number } else { format!("{number} {name}") }
 }
 
+/// Formats a value as [`show`] does, with as many decimals more as tell it from `other`, if the two differ:
+/// `50.04 µs` beside 50 µs.
+pub fn show_apart(value: f64, other: f64, unit: &str) -> String {
+    let (name, size) = scale(value, unit);
+    let usual = digits(value / size);
+    let least = usual.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let differ = |decimals: &usize| {
+        let [one, two] = [value, other].map(|value| format!("{:.decimals$}", value / size));
+        one != two
+    };
+    // Two numbers that differ may do so beyond all decimals that are worth reading.
+    let decimals = (least..least + 9).find(differ).unwrap_or(least);
+    let number = if decimals == least { usual } else { format!("{:.decimals$}", value / size) };
+    if name.is_empty() { number } else { format!("{number} {name}") }
+}
+
 /// Formats a range in the unit in which `show` gives `like`, without naming the unit: `2.85…2.95`.
 pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
     let (_, size) = scale(like, unit);
@@ -252,6 +268,22 @@ mod tests {
         assert!(!shown.chars().any(is_unprintable), "{shown:?}");
         assert_eq!(shown.chars().count(), hostile.chars().count());
         assert_eq!(printable("µs, 3 × ÄÖ → 日本 \u{fffd}"), "µs, 3 × ÄÖ → 日本 \u{fffd}");
+    }
+
+    #[test]
+    fn values_that_differ_look_different() {
+        for (value, other, unit, expected) in [
+            (50_000.0, 50_000.0, "ns", "50 µs"),
+            (50_040.0, 50_000.0, "ns", "50.04 µs"),
+            (1_630.0, 1_640.0, "ns", "1.63 µs"),
+            (1_643.0, 1_640.0, "ns", "1.643 µs"),
+            (254.0, 253.0, "instructions", "254 instructions"),
+            (2.0, f64::INFINITY, "", "2"),
+            (f64::INFINITY, 2.0, "ns", "inf s"),
+            (1.0 + f64::EPSILON, 1.0, "", "1.00"),
+        ] {
+            assert_eq!(show_apart(value, other, unit), expected, "{value} beside {other}");
+        }
     }
 
     #[test]

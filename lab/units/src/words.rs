@@ -1,7 +1,18 @@
-//! Suggestions for mistyped names. The module knows words, and not where they come from.
+//! Suggestions for mistyped names, and words of a command line. The module knows words, and not where they
+//! come from.
 
 /// Returns the number of single-character edits between two words.
 pub use strsim::levenshtein as distance;
+
+/// Quotes a word for a shell if it needs it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@=,._:/+-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
 
 /// Returns a suggestion as [`nearest`] does, or `;` if there is none, so that a sentence may
 /// follow.
@@ -42,6 +53,15 @@ pub fn listed(words: &[&str], conjunction: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_split_them() {
+        for (word, expected) in
+            [("a=b", "a=b"), ("a=b c", "'a=b c'"), ("", "''"), ("it's", "'it'\\''s'")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
+    }
 
     #[test]
     fn near_names_are_found() {

@@ -57,7 +57,7 @@ impl Strip {
         let end = series.name.strip_prefix(WAIT).filter(|end| *end != "handler");
         let end = end.unwrap_or_default().to_owned();
         let state = case.parameters.get(STATE).map_or(String::new(), |of| format!("{STATE}={of}"));
-        (!waits.is_empty()).then(|| Self {
+        let strip = (!waits.is_empty()).then(|| Self {
             kernel: proper(kernel(case)),
             tried: waits.len(),
             states: 1,
@@ -68,7 +68,15 @@ impl Strip {
             end,
             pairs: case.figure(PAIRS).map_or(0, |figure| figure.value as usize),
             unit,
-        })
+        })?;
+        // The noted place is of the wait with most instructions, which may not take the longest time.
+        let is_noted = case.figure("at").is_none_or(|at| at.value == strip.at() as f64);
+        Some(Self { place: if is_noted { strip.place } else { String::new() }, ..strip })
+    }
+
+    /// Returns whether pairs of interrupts were tried.
+    pub fn has_pairs(&self) -> bool {
+        self.pairs > 0
     }
 
     /// Takes the arrivals of another state in. The strip shows the state with the longest wait, the first of

@@ -127,12 +127,16 @@ pub fn table(runs: &[Run], date: &str) -> String {
 
 /// The first words of a sentence on the builds, with the origin of their figures: the run, or a day.
 pub fn under(run: &Run) -> String {
-    let is_measured = run.cases.iter().any(|case| case.parameters.contains_key(COMPILED));
-    let origin = match (is_measured, &*TABLE) {
-        (false, Some(table)) => format!(" of {}", table.date),
-        _ => " of this run".to_owned(),
+    let has = |build: &&&str| {
+        let is_of = |case: &CaseResult| {
+            case.is_proven() && case.parameters.get(COMPILED).is_some_and(|own| **own == ***build)
+        };
+        run.cases.iter().any(is_of)
     };
-    format!("Under {} builds{origin}", BUILDS.len())
+    match (BUILDS[1..].iter().filter(has).count(), &*TABLE) {
+        (0, Some(table)) => format!("Under {} builds of {}", BUILDS.len(), table.date),
+        (others, _) => format!("Under {} builds of this run", 1 + others),
+    }
 }
 
 /// The figures of a published report's rows under other builds, in one sentence; empty where no row

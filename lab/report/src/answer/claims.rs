@@ -22,7 +22,7 @@ pub struct Report {
 pub struct Claim {
     /// The claim.
     pub says: String,
-    /// The verdict; `None` without a run, or where the run lacks the figures.
+    /// The verdict; `None` without a run, or where none of the claim's findings applies to it.
     pub ruling: Option<Ruling>,
     /// The reason.
     pub reason: String,
@@ -36,7 +36,7 @@ impl Claim {
 }
 
 impl Report {
-    /// The report of a study that repeats it, by its newest run, which is named in words.
+    /// The report of a study that repeats it, by its newest run: the run's name in words, and the run.
     pub fn new(study: &str, rules: &Answering, run: Option<(&str, &Run)>) -> Self {
         let claim = |claim: &chronoscope_run::answer::Claim| {
             let found = run.and_then(|(_, run)| {
@@ -48,7 +48,7 @@ impl Report {
             });
             let reason = match run {
                 None => "not run yet".to_owned(),
-                Some(_) => "the run lacks its figures".to_owned(),
+                Some(_) => "the run's figures are missing, or decide nothing".to_owned(),
             };
             let (ruling, reason) =
                 found.map_or((None, reason), |(ruling, text)| (Some(ruling), text));
@@ -68,7 +68,7 @@ impl Report {
 }
 
 /// The number of claims with each verdict, in one sentence.
-pub fn title(reports: &[Report]) -> String {
+pub fn summary(reports: &[Report]) -> String {
     let claims = || reports.iter().flat_map(|report| &report.claims);
     let all = span::count(claims().count(), "claim");
     let count = |ruling| claims().filter(|claim| claim.ruling == ruling).count();
@@ -81,14 +81,14 @@ pub fn title(reports: &[Report]) -> String {
         .map(|(count, words)| format!("{count} {words}"))
         .collect();
     if count(None) > 0 {
-        parts.push(format!("{} not measured yet", count(None)));
+        parts.push(format!("{} open", count(None)));
     }
     format!("{all} of {}: {}", span::count(reports.len(), "report"), parts.join(", "))
 }
 
-/// The claims as text, at most `columns` characters wide.
+/// The claims as text, each at most `columns` characters wide.
 pub fn text(reports: &[Report], columns: usize) -> String {
-    let mut text = title(reports) + "\n";
+    let mut text = summary(reports) + "\n";
     for report in reports {
         text.push_str(&format!("\n{}\n", report.title));
         match &report.run {
@@ -153,7 +153,7 @@ mod tests {
         run.cases = vec![sample::case("switch", "")];
         let reports = [Report::new("p9-report", &rules(), Some(("run 3 of 2026-11-28", &run)))];
         let shown = text(&reports, 80).replace('\u{a0}', " ");
-        assert!(shown.starts_with("2 claims of 1 report: 1 confirmed, 1 not measured yet\n"));
+        assert!(shown.starts_with("2 claims of 1 report: 1 confirmed, 1 open\n"));
         assert!(shown.contains("  confirmed      A switch takes less than 5 us\n"), "{shown}");
         assert!(shown.contains("                 2.90 µs here\n"), "{shown}");
         assert!(shown.contains("  open           It takes a day\n"), "{shown}");

@@ -158,8 +158,13 @@ fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
     let [slower, faster] = [slower, faster].map(ordered);
     let [equal, open] =
         [Finding::Pass, Finding::NoRegressionShown].map(|wanted| ordered(of(wanted)));
+    let differ = |equal: &[&StatisticLine]| equal.iter().any(|one| one.figures.a != one.figures.b);
+    let boots = digits(BOOTS * 100.0);
     let rest = match (equal.as_slice(), open.as_slice()) {
         ([], []) => String::new(),
+        (equal, []) if *is_exact && differ(equal) => {
+            format!("; within {boots} % {}", places(equal))
+        }
         (equal, []) if *is_exact => format!("; equal {}", places(equal)),
         (equal, []) => format!("; within {percent} % {}", places(equal)),
         (_, open) => format!("; undecided {}", places(open)),
@@ -173,6 +178,9 @@ fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
                 _ => String::new(),
             };
             Some(match same {
+                true if *is_exact && differ(&equal) => {
+                    format!("{b} equals {a} within {boots} %{place}")
+                }
                 true if *is_exact => format!("{b} equals {a} exactly{place}"),
                 true => format!("{b} equals {a} within {percent} %{place}"),
                 false => format!("{b} is not {} than {a}{beyond}{place}", degrees.more),
@@ -387,16 +395,27 @@ pub fn size(ratio: f64) -> String {
     if is_factor(ratio) {
         return format!("{}\u{a0}×", factor(ratio.max(1.0 / ratio)));
     }
-    format!("{}\u{a0}%", percent((ratio - 1.0).abs()))
+    let share = (ratio - 1.0).abs();
+    let shown = percent(share);
+    if share == 0.0 || shown != percent(0.0) {
+        return format!("{shown}\u{a0}%");
+    }
+    // One instruction of many thousands is a change, and 0.0 % would be none.
+    let decimals = -(100.0 * share).log10().floor();
+    format!("{:.*}\u{a0}%", decimals as usize, 100.0 * share)
 }
 
 /// A change with its direction: `20 % less`, `42 × more`, `equal` below a tenth of a percent.
 pub fn change(ratio: f64) -> String {
     match ratio {
         ratio if (ratio - 1.0).abs() < 0.0005 => "equal".to_owned(),
-        ratio if ratio > 1.0 => format!("{} more", size(ratio)),
-        ratio => format!("{} less", size(ratio)),
+        ratio => difference(ratio),
     }
+}
+
+/// A difference with its direction, however small: `0.02 % more`.
+pub fn difference(ratio: f64) -> String {
+    format!("{} {}", size(ratio), if ratio > 1.0 { "more" } else { "less" })
 }
 
 /// The interval of a change, in brackets and in the unit of the change: ` (15–24 %)`. An end in the
@@ -482,12 +501,16 @@ fn trust(comparison: &Comparison) -> Trust {
     let judged: Vec<&Line> =
         comparison.lines.iter().filter(|line| !line.statistics.is_empty()).collect();
     let of = |unit: Unit| judged.iter().filter(|line| line.unit == Some(unit)).count();
-    let times = of(Unit::Nanoseconds);
+    // Cycles of a board vary from start to start, and are judged as times are.
+    let is_exact = |line: &&&Line| is_exact(std::slice::from_ref(**line));
+    let exact =
+        |unit: Unit| judged.iter().filter(is_exact).filter(|line| line.unit == Some(unit)).count();
+    let counted = of(Unit::Count) + exact(Unit::Instructions) + exact(Unit::Cycles);
     let mut verdicts = Vec::new();
     if judged.is_empty() {
         verdicts.push(Verdict::bad("Trust nothing yet", &[]));
     } else {
-        let clocks = match (of(Unit::Instructions), of(Unit::Cycles)) {
+        let clocks = match (exact(Unit::Instructions), exact(Unit::Cycles)) {
             (0, 0) => None,
             (_, 0) => Some("instructions"),
             (0, _) => Some("cycles"),
@@ -506,7 +529,7 @@ fn trust(comparison: &Comparison) -> Trust {
         if of(Unit::Count) == judged.len() {
             verdicts.push(Verdict::good("Exact for these builds", "counted"));
         }
-        if times > 0 {
+        if counted < judged.len() {
             verdicts.push(of_times(comparison, &judged));
         }
         verdicts.extend(few_samples(&judged));
@@ -616,6 +639,9 @@ mod tests {
             ["20 % less", "20 % more", "90 % more", "2.0 × more", "2.0 × less", "42 × less"];
         assert_eq!(words[..6], expected);
         assert_eq!(words[6..], ["1.5 % more", "equal"]);
+        // One instruction more of many is a difference, and shown as one.
+        assert_eq!(plain(&difference(46_010.0 / 46_000.0)), "0.02 % more");
+        assert_eq!(plain(&size(1.0)), "0.0 %");
     }
 
     #[test]

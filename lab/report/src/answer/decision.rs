@@ -13,6 +13,7 @@ use super::{
     trust::{self, Trust},
 };
 use crate::{cause, cause::schedule, cause::schedule::Culprit};
+use chronoscope_units::words::quoted;
 
 /// The answer to a question that asks for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Decision {
         if run.cases.iter().any(cause::is_traced) {
             return remedy(run);
         }
-        let command = format!("chronoscope run {} --set trace=yes", run.study);
+        let command = format!("chronoscope run {} --set trace=yes", study(run));
         Some(Step::new("the cause of the worst, as root", command))
     }
 
@@ -91,32 +92,35 @@ impl Decision {
                 let first = reason.split(';').next().filter(|_| reason.chars().count() > room);
                 format!("Not decided: {}", first.unwrap_or(reason))
             }
-            (Self::Yes, Some(starts)) => format!(
-                "Yes, in this run: {} of {} starts came more than {} late; the worst by {}",
-                grouped(starts.missed as f64),
-                grouped(starts.all as f64),
-                starts.deadline(),
-                starts.worst()
-            ),
-            (Self::No, Some(starts)) if starts.missed > 0 => format!(
-                "No: {} of {} starts came more than {} late, the worst by {}",
-                grouped(starts.missed as f64),
-                grouped(starts.all as f64),
-                starts.deadline(),
-                starts.worst()
-            ),
+            (Self::Yes, Some(starts)) => {
+                format!("Yes, in this run: {}; {}", starts.late(), starts.worst_words())
+            }
+            (Self::No, Some(starts)) if starts.missed > 0 && is_missed(run, "misses") => {
+                format!("No: {}, {}", starts.late(), starts.worst_words())
+            }
             _ => match limited(run).first() {
                 Some(one) => format!(
                     "{}: {} is {}, limit {}",
                     self.word(),
                     one.name(run),
-                    amount(one.value, &one.unit, true),
+                    one.value_words(),
                     one.bound_words()
                 ),
                 None => self.word().to_owned(),
             },
         }
     }
+}
+
+/// Returns whether a limit on this statistic is missed.
+fn is_missed(run: &Run, statistic: &str) -> bool {
+    limited(run).iter().any(|one| !one.held && &*one.limit.statistic == statistic)
+}
+
+/// The name of a run's study, or its file, if the run's command line names one.
+fn study(run: &Run) -> String {
+    let file = run.context.command.iter().find(|word| word.ends_with(".toml"));
+    quoted(file.unwrap_or(&run.study))
 }
 
 /// The setting that holds back the task which took the processor while the worst of all was measured, if
@@ -170,22 +174,49 @@ impl<'a> Starts<'a> {
         self.series[0].unit.name()
     }
 
-    fn shortest_deadline(&self) -> f64 {
-        let deadlines = self.series.iter().filter_map(|series| series.deadline);
-        deadlines.reduce(f64::min).unwrap_or(f64::INFINITY)
-    }
-
     pub(super) fn longest(&self) -> f64 {
         let all = self.series.iter().filter_map(|series| series.summary.max);
         all.reduce(f64::max).unwrap_or_default()
     }
 
-    pub(super) fn deadline(&self) -> String {
-        amount(self.shortest_deadline(), self.unit(), true)
+    /// The deadline of all starts; `None` where cases have different ones.
+    fn only_deadline(&self) -> Option<f64> {
+        let mut all = self.series.iter().filter_map(|series| series.deadline);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(first)
+    }
+
+    /// The deadline with its unit; `None` where cases have different ones.
+    pub(super) fn deadline(&self) -> Option<String> {
+        Some(amount(self.only_deadline()?, self.unit(), true))
+    }
+
+    /// The number of late starts among all, in words.
+    fn late(&self) -> String {
+        let (missed, all) = (grouped(self.missed as f64), grouped(self.all as f64));
+        match self.deadline() {
+            Some(deadline) => format!("{missed} of {all} starts came more than {deadline} late"),
+            None => format!("{missed} of {all} starts came after their deadlines"),
+        }
     }
 
     fn worst(&self) -> String {
-        amount(self.longest(), self.unit(), true)
+        let bound = self.only_deadline().unwrap_or(f64::INFINITY);
+        span::beside(self.longest(), bound, self.unit())
+    }
+
+    /// The words on the latest start, behind [`late`](Self::late).
+    fn worst_words(&self) -> String {
+        match self.deadline() {
+            Some(_) => format!("the worst by {}", self.worst()),
+            None => format!("the worst was {} late", self.worst()),
+        }
+    }
+
+    /// The greatest lateness as a share of its deadline.
+    fn worst_share(&self) -> f64 {
+        let share = |series: &&SeriesResult| Some(series.summary.max? / series.deadline?);
+        self.series.iter().filter_map(share).fold(0.0, f64::max)
     }
 
     /// The p99 of all series, from the least to the greatest of their repetitions.
@@ -239,18 +270,21 @@ pub fn figures(run: &Run) -> Option<List> {
     let (misses, p99, max) = (on("misses"), on("p99"), on("max"));
     let late = format!("{} of {}", grouped(starts.missed as f64), grouped(starts.all as f64));
     let deadline = starts.deadline();
+    let name = match &deadline {
+        Some(deadline) => format!("starts later than {deadline}"),
+        None => "starts after their deadlines".to_owned(),
+    };
+    let most = match max.is_empty() {
+        true => deadline.unwrap_or_else(|| "–".to_owned()),
+        false => allowed(&max),
+    };
     let mut rows = vec![
-        row(format!("starts later than {deadline}"), late, allowed(&misses), &misses),
-        row(
-            "worst".to_owned(),
-            starts.worst(),
-            if max.is_empty() { deadline } else { allowed(&max) },
-            &max,
-        ),
+        row(name, late, allowed(&misses), &misses),
+        row("worst".to_owned(), starts.worst(), most, &max),
     ];
-    // Without a limit on it, the worst stands against the deadline; the limit on misses judges it.
+    // Without a limit on it, the worst stands against its deadline; the limit on misses judges it.
     if max.is_empty() {
-        rows[1].share = Some(starts.longest() / starts.shortest_deadline());
+        rows[1].share = Some(starts.worst_share());
         rows[1].status = rows[0].status;
     }
     if let Some(range) = starts.p99() {
@@ -261,9 +295,6 @@ pub fn figures(run: &Run) -> Option<List> {
         "misses" | "p99" | "max" => false,
         _ => !one.held,
     });
-    rows.extend(others.map(|one| {
-        let value = amount(one.value, &one.unit, true);
-        row(one.name(run), value, one.bound_words(), &[one])
-    }));
+    rows.extend(others.map(|one| row(one.name(run), one.value_words(), one.bound_words(), &[one])));
     Some(List { head: vec![if is_long(unit) { unit } else { "" }, "measured", "allowed"], rows })
 }

@@ -10,7 +10,7 @@ use super::{
     ranking::{self, is_best},
     reading,
     rule::{self, kernel, kinds, label, machine, proper},
-    span::{Span, multiple},
+    span::{self, Span, multiple},
 };
 
 /// The most cases that a sentence names one by one.
@@ -157,7 +157,9 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
     let condition = if condition.is_empty() { String::new() } else { format!(" with {condition}") };
     let values: Vec<f64> = entries.iter().map(|entry| entry.span.number()).collect();
     let times = spread(&values);
-    if is_best(times, 1.0) {
+    // Of instructions and cycles, one more is a difference.
+    let is_counted = entries.first().is_some_and(|entry| span::is_long(&entry.span.unit));
+    if times == 1.0 || !is_counted && is_best(times, 1.0) {
         let all =
             if entries.len() == 2 { "both".to_owned() } else { format!("all {}", entries.len()) };
         return format!("{words} {} in {all}{condition}", entries[0].span.words());
@@ -262,6 +264,16 @@ mod tests {
             "a periodic task starts late by at most 4 854 instructions in linux-rt, 377 371 in \
              linux-none with load=mmap (78 ×)"
         );
+    }
+
+    #[test]
+    fn one_instruction_more_is_a_difference() {
+        let of = |other: f64| {
+            let cases = [("a@rv32", "", 184.0, 184.0), ("b@rv32", "", other, other)];
+            words("switch", &cases).unwrap()
+        };
+        assert!(of(184.0).contains("184 instructions in both"), "{}", of(184.0));
+        assert!(of(185.0).contains("184 instructions in a, 185 in b"), "{}", of(185.0));
     }
 
     /// Every experiment, with 1, 2 and 5 targets, and with 1 and 3 values of a parameter.

@@ -39,8 +39,9 @@ pub struct TimeLine {
     pub places: Vec<Place>,
     /// The further cases, which have fewer.
     pub left_out: usize,
-    /// The shortest deadline with its unit.
-    pub deadline: String,
+    /// The words for a late start: `later than 500 µs`, or where cases have different deadlines `after its
+    /// deadline`.
+    pub late: String,
 }
 
 impl TimeLine {
@@ -55,8 +56,11 @@ impl TimeLine {
         let left_out = places.len().saturating_sub(PLACES);
         places.truncate(PLACES);
         let tells = places.len() > 1 || places.first().is_some_and(Place::is_timed);
-        let deadline = Starts::from_run(run)?.deadline();
-        tells.then_some(Self { places, left_out, deadline })
+        let late = match Starts::from_run(run)?.deadline() {
+            Some(deadline) => format!("later than {deadline}"),
+            None => "after its deadline".to_owned(),
+        };
+        tells.then_some(Self { places, left_out, late })
     }
 
     /// Returns whether the times of late starts are known.

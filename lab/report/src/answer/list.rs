@@ -1,8 +1,8 @@
-//! The rows of answers that are no latencies: limits, published figures and peers, as cells of text.
+//! The tables that an answer has below its figures: limits, published figures and peers, as cells of text.
 
 use super::{
     reading, rule,
-    span::{LONG, Span, amount, ratio},
+    span::{self, LONG, Span, amount, ratio},
 };
 use chronoscope_run::{
     Answering, CaseResult, Limit, PeerResult, Published, Run, Status, statistics,
@@ -44,7 +44,7 @@ pub struct ListRow {
     pub status: Status,
     /// The share of its room that the value takes: 1 at the limit; `None` without a limit.
     pub share: Option<f64>,
-    /// The value may not be below its limit.
+    /// `true` if the limit is a lower bound.
     pub at_least: bool,
     /// The measured value as a multiple of the one that it is compared with.
     pub ratio: Option<f64>,
@@ -62,7 +62,7 @@ pub struct Limited<'a> {
     pub unit: String,
     /// The bound in the unit of the value.
     pub bound: f64,
-    /// The value may not be below the bound.
+    /// `true` if the bound is a lower one.
     pub at_least: bool,
     /// The value is within the bound.
     pub held: bool,
@@ -105,6 +105,11 @@ impl<'a> Limited<'a> {
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
+    /// The value with its unit, in digits that tell it from the bound.
+    pub fn value_words(&self) -> String {
+        span::beside(self.value, self.bound, &self.unit)
+    }
+
     /// The bound with its sign and unit, as `≤ 5 µs`.
     pub fn bound_words(&self) -> String {
         let sign = if self.at_least { "≥" } else { "≤" };
@@ -120,15 +125,20 @@ fn share(value: f64, bound: f64) -> f64 {
     }
 }
 
+/// The limits of all cases that ran, without regard to evidence.
+pub fn all_limits(run: &Run) -> usize {
+    let ran = run.cases.iter().filter(|case| case.verdict.status != Status::NotOffered);
+    ran.map(|case| case.limits.len()).sum()
+}
+
 /// The limits as a list.
 pub fn limits(run: &Run) -> List {
     let several = run.cases.windows(2).any(|pair| pair[0].target != pair[1].target);
     let row = |one: &Limited<'_>| {
         let target = if several { format!("{} ", one.case.target) } else { String::new() };
         let status = if one.held { Status::Pass } else { Status::LimitMissed };
-        let value = amount(one.value, &one.unit, true);
         ListRow {
-            cells: vec![format!("{target}{}", one.name(run)), value, one.bound_words()],
+            cells: vec![format!("{target}{}", one.name(run)), one.value_words(), one.bound_words()],
             verdict: status.words().to_owned(),
             status,
             share: Some(one.share),
@@ -136,10 +146,11 @@ pub fn limits(run: &Run) -> List {
             ratio: None,
         }
     };
-    List { head: vec!["limit", "measured", "limit"], rows: limited(run).iter().map(row).collect() }
+    List { head: vec!["figure", "measured", "limit"], rows: limited(run).iter().map(row).collect() }
 }
 
-/// Published figures beside measured ones, a source's first where there are several.
+/// Published figures beside measured ones. Where the answer has rows of its own, each has the first
+/// published figure that matches it.
 pub fn published(run: &Run, rules: &Answering) -> List {
     let head = vec!["figure", "here", "published", "here / published"];
     if rules.rows.is_empty() {
@@ -173,11 +184,11 @@ fn in_time(case: &CaseResult, value: f64, unit: &str) -> Option<(f64, &'static s
     case.parameters.contains_key("clock").then(|| (value * 1e9 / clock.hertz as f64, "ns"))
 }
 
-/// A published figure beside the measured one; `None` if the case lacks that.
+/// A published figure beside the measured one; `None` if the case has no measured one.
 fn beside(name: &str, case: &CaseResult, figure: &Published) -> Option<ListRow> {
     let (_, value, unit) = figure.sister(case)?;
     let (value, unit) = in_time(case, value, &unit).unwrap_or((value, &unit));
-    // A published count or ratio has the unit of its sister; a time is in ns.
+    // A published count or ratio has the unit of the measured one; a time is in ns.
     let is_time = matches!(unit, "ns" | "instructions" | "cycles");
     let theirs = match &*figure.unit {
         "" if is_time => "ns",
@@ -210,8 +221,8 @@ pub fn peers(run: &Run) -> List {
     List { head: vec!["tool", "here", "tool's", "here / tool's"], rows: each.collect() }
 }
 
-/// The statistics of a peer; `told` if rows name the target.
-fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
+/// The statistics of a peer; `names_target` if each row has the target's name.
+fn of_peer(peer: &PeerResult, names_target: bool) -> Vec<ListRow> {
     let middle = |values: &[f64]| {
         let mut values = values.to_vec();
         values.sort_unstable_by(f64::total_cmp);
@@ -222,7 +233,7 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
             middle(values).map_or_else(|| "–".to_owned(), |value| show(value, &paired.unit))
         };
         let ratio = paired.ratio.as_ref();
-        let target = if told { format!("{}, ", peer.target) } else { String::new() };
+        let target = if names_target { format!("{}, ", peer.target) } else { String::new() };
         let statistic = if paired.ours_is.is_empty() { &paired.theirs_is } else { &paired.ours_is };
         let (verdict, status) = match paired.within.zip(ratio) {
             Some((within, ratio)) if (ratio.median - 1.0).abs() <= within => {
@@ -248,8 +259,8 @@ fn of_peer(peer: &PeerResult, told: bool) -> Vec<ListRow> {
     rows.collect()
 }
 
-/// The span of a figure over an experiment's cases with evidence. A statistic of the first series
-/// spans all [usual](rule::usual) ones.
+/// The span of a figure over an experiment's cases with evidence. Where a case has several
+/// [usual](rule::usual) series, a statistic of the first one is taken over all of them.
 pub fn of_experiment(cases: &[CaseResult], experiment: &str, figure: Figure) -> Option<Span> {
     let mut spans = Vec::new();
     for case in cases.iter().filter(|case| case.experiment == experiment && case.is_proven()) {

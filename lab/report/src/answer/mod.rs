@@ -337,15 +337,21 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
     let limits = list::limited(run);
     let missed: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
+    let unchecked = list::all_limits(run) - limits.len();
     match missed.first() {
         _ if limits.is_empty() => format!("{name} is {wins}{cost}"),
+        None if unchecked > 0 => format!(
+            "{name} is {wins}{cost}; {unchecked} of {} not checked",
+            span::count(limits.len() + unchecked, "limit")
+        ),
         None => format!("{name} did not get slower; it is {wins}{cost}"),
         Some(worst) => format!(
-            "{name} got slower in {} of {}: {} by {:.0} %",
+            "{name} got slower in {} of {}: {} is {}, limit {}",
             missed.len(),
             span::count(limits.len(), "limit"),
             worst.name(run),
-            (worst.share - 1.0) * 100.0
+            worst.value_words(),
+            worst.bound_words()
         ),
     }
 }
@@ -395,9 +401,16 @@ fn of_limits(run: &Run) -> String {
     let limits = list::limited(run);
     let Some(first) = limits.first() else { return of_experiments(run) };
     let missed = limits.iter().filter(|one| !one.held).count();
-    let value = span::amount(first.value, &first.unit, true);
+    let value = first.value_words();
     let nearest = format!("{} is {value}, limit {}", first.name(run), first.bound_words());
+    let all = list::all_limits(run);
     match missed {
+        0 if limits.len() < all => {
+            format!(
+                "{} of {all} limits hold, the others were not checked; nearest: {nearest}",
+                limits.len()
+            )
+        }
         0 => format!("All {} limits hold; nearest: {nearest}", limits.len()),
         missed => format!("{missed} of {} limits are missed; farthest: {nearest}", limits.len()),
     }

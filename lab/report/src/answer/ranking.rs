@@ -624,8 +624,8 @@ mod tests {
             assert_eq!(ranking.rows[0].cells[0].unwrap().value, 50.0);
             ranking.under_builds(&run).unwrap()
         };
-        assert_eq!(words(90.0), "Under 5 builds of this run: of threads a in 1 of 1.");
-        assert_eq!(words(58.0), "Under 5 builds of this run: of threads a in 0 of 1.");
+        assert_eq!(words(90.0), "Under 3 builds of this run: of threads a in 1 of 1.");
+        assert_eq!(words(58.0), "Under 3 builds of this run: of threads a in 0 of 1.");
     }
 
     #[test]

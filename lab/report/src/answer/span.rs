@@ -175,6 +175,14 @@ pub fn amount(value: f64, unit: &str, exact: bool) -> String {
     if name.is_empty() { number } else { format!("{number}{TIE}{name}") }
 }
 
+/// A value with its unit and three digits, with as many decimals more as tell it from `bound`.
+pub fn beside(value: f64, bound: f64, unit: &str) -> String {
+    match is_long(unit) {
+        true => amount(value, unit, true),
+        false => units::show_apart(value, bound, unit).replacen(' ', TIE, 1),
+    }
+}
+
 /// A number with one decimal below ten, and none above.
 fn few(value: f64) -> String {
     match value.abs() {

@@ -27,7 +27,12 @@ impl Spread {
         let series = judged(case)?;
         let bound = bound(case, series);
         let mut ladder = Ladder::new(bound);
-        series.samples.iter().for_each(|(_, length)| ladder.add(*length, 1));
+        // Of very many rounds, only the first ones are kept one by one; the histogram has all.
+        if series.samples.len() as u64 == series.summary.count {
+            series.samples.iter().for_each(|(_, length)| ladder.add(*length, 1));
+        } else {
+            series.histogram.iter().for_each(|(length, count)| ladder.add(*length, *count));
+        }
         let unit = series.unit.name();
         let spread = Self {
             name: series.name.to_string(),

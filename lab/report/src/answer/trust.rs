@@ -3,6 +3,7 @@
 
 use super::{
     arrivals::{is_exhaustive, states},
+    list,
     rule::machine,
     span,
 };
@@ -267,12 +268,19 @@ fn judged(run: &Run) -> Option<String> {
 
 /// The sentence on limits; `None` without limits.
 fn on_limits(run: &Run) -> Option<String> {
-    match limits(run) {
-        (_, 0) => None,
-        (1, 1) => Some("1 of 1 limit holds.".to_owned()),
-        (held, all) if held == all => Some(format!("{held} of {all} limits hold.")),
-        (held, all) => Some(format!("{} of {} missed.", all - held, span::count(all, "limit"))),
-    }
+    let (held, checked) = limits(run);
+    let unchecked = list::all_limits(run).saturating_sub(checked);
+    let sentence = match (held, checked) {
+        (_, 0) => return None,
+        (1, 1) => "1 of 1 limit holds.".to_owned(),
+        _ if held == checked => format!("{held} of {checked} limits hold."),
+        _ => format!("{} of {} missed.", checked - held, span::count(checked, "limit")),
+    };
+    Some(match unchecked {
+        0 => sentence,
+        1 => format!("{sentence} 1 limit more was not checked."),
+        more => format!("{sentence} {more} limits more were not checked."),
+    })
 }
 
 #[cfg(test)]
@@ -376,5 +384,12 @@ mod tests {
         assert_eq!(Trust::from_run(&run).rest, ["1 of 2 limits missed."]);
         run.cases[0].limits.pop();
         assert_eq!(Trust::from_run(&run).rest, ["1 of 1 limit holds."]);
+        // A percentile of too few samples is not compared with its limit.
+        let limit = run.cases[0].limits[0].clone();
+        run.cases[0].limits.push(Limit { statistic: "p99.99".into(), ..limit });
+        assert_eq!(
+            Trust::from_run(&run).rest,
+            ["1 of 1 limit holds. 1 limit more was not checked."]
+        );
     }
 }

@@ -195,7 +195,7 @@ fn cases(run: &Run) -> Vec<(String, String, &CaseResult)> {
 impl Series {
     fn new(case: &CaseResult, series: &SeriesResult, names: &[&str]) -> Self {
         let domain = case.clock.as_ref().map(|clock| clock.domain);
-        let is_exact = domain.is_some_and(|domain| domain != Domain::Wall);
+        let is_exact = case.is_deterministic();
         let kept = |statistic: &&ComparedStatistic| names.contains(&statistic.name);
         let values = COMPARED_STATISTICS.iter().filter(kept).filter_map(|statistic| {
             let mut values = comparison::values(statistic, case, series)?;

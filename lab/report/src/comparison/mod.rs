@@ -23,8 +23,7 @@ pub use self::{
     shift::{InBand, Shift},
 };
 use chronoscope_run::{
-    CaseResult, Context, Domain, SeriesResult, Status, Unit, compared::UnknownStatistic,
-    names::INITRAMFS,
+    CaseResult, Context, SeriesResult, Status, Unit, compared::UnknownStatistic, names::INITRAMFS,
 };
 pub use chronoscope_run::{
     compared::COMPARED_STATISTICS, compared::ComparedStatistic, compared::StatisticChoice,
@@ -440,9 +439,10 @@ fn with_figures(
     if a.unit != b.unit {
         return unsettled(format!("A is in {} and B in {}", a.unit, b.unit));
     }
-    // Figures without a clock, as the bytes of an image, are counts.
+    // Figures without a clock, as the bytes of an image, are counts. A baseline has no target: the run that
+    // is compared with it has.
     let exact = match &pair.a.clock {
-        Some(clock) => clock.domain != Domain::Wall,
+        Some(_) => pair.a.is_deterministic() && pair.b.is_deterministic(),
         None => a.unit == Unit::Count,
     };
     let is_time = a.unit == Unit::Nanoseconds;
@@ -667,10 +667,9 @@ fn differ(measured: Verdict, adjusted: Verdict) -> bool {
 
 fn at_another_speed(ratio: f64, statistic: &ComparedStatistic, adjusted: Verdict) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    let direction = if percent > 0.0 { "longer" } else { "shorter" };
+    let [took, machine] = if percent > 0.0 { ["longer", "slower"] } else { ["shorter", "faster"] };
     format!(
-        "the reference loop took {:.1} % {direction} beside B, so the machine ran at another speed; without that {} \
-         would be: {}",
+        "the reference loop took {:.1} % {took} with B, so the machine was {machine}; at equal speed, {} would be: {}",
         percent.abs(),
         statistic.name,
         Finding::from(adjusted).words()

@@ -14,9 +14,9 @@ use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::builds::under,
     answer::decision::Decision, answer::decision::worst_traced, answer::elsewhere,
     answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
-    answer::list::limited, answer::ranking::Place, answer::ranking::Ranking,
-    answer::ranking::amount_of, answer::rule, answer::rule::proper, answer::rules, answer::span,
-    answer::span::amount, answer::span::grouped, answer::trust::Trust,
+    answer::list::all_limits, answer::list::limited, answer::ranking::Place,
+    answer::ranking::Ranking, answer::ranking::amount_of, answer::rule, answer::rule::proper,
+    answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
 use chronoscope_run::{Run, Status, Unit, answer::Pick};
 use chronoscope_units as units;
@@ -140,7 +140,12 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
         return html! { (ranking) };
     }
     let missed = limits.iter().filter(|one| !one.held).count();
-    let (sign, class, word) = if missed == 0 { ("✓", "good", "No") } else { ("!", "bad", "Yes") };
+    let unchecked = all_limits(run) - limits.len();
+    let (sign, class, word) = match (missed, unchecked) {
+        (0, 0) => ("✓", "good", "No"),
+        (0, _) => ("!", "bad", "Not decided"),
+        _ => ("!", "bad", "Yes"),
+    };
     html! {
         div class="two rank" {
             div { (ranking) }
@@ -149,6 +154,7 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
                 p {
                     b class=(class) { (sign) " " (word) ":" }
                     " " (missed) " of " (span::count(limits.len(), "limit")) " missed."
+                    @if unchecked > 0 { " " (unchecked) " more not checked." }
                 }
                 p.cap { "Nearest to their limits" }
                 @for one in limits.iter().take(NEAREST) {

@@ -44,7 +44,10 @@ pub fn figure(strips: &[Strip]) -> Markup {
                     ": none waits longer."
                 }
                 h2 { "What was not" }
-                p.cap { "Two interrupts at once, other states (more sleepers, longer queues), other builds." }
+                p.cap {
+                    (if strips.iter().any(Strip::has_pairs) { "Three" } else { "Two" })
+                    " interrupts at once, other states (more sleepers, longer queues), other builds."
+                }
                 (averages(strips))
             }
         }

@@ -1,4 +1,4 @@
-//! A ranking under other builds of the same kernels.
+//! The table of a ranking's figures under other builds of the same kernels. The module computes no figure.
 
 use maud::{Markup, html};
 
@@ -9,8 +9,8 @@ use crate::answer::{
     span,
 };
 
-/// The range of each figure under the builds, and under how many the row's order holds; empty where
-/// no figure of another build is known.
+/// The range of each figure under the builds, and the kernels that are first alone, with the number of
+/// builds and the lead; empty where no figure of another build is known.
 pub fn ranges(ranking: &Ranking) -> Markup {
     let known = |row: &&Row| row.cells.iter().flatten().any(|cell| cell.builds.is_some());
     let rows: Vec<&Row> = ranking.rows.iter().filter(known).collect();
@@ -19,9 +19,10 @@ pub fn ranges(ranking: &Ranking) -> Markup {
     }
     html! {
         p.cap {
-            "Each figure from its least to its most; of each kind of task the kernels that are first "
-            "alone, under how many builds, and how far the next is behind. The builds: the usual one, "
-            "cargo's defaults, -Os, and of kernels in C -O3 and -O3 with LTO"
+            "The least and the greatest of each figure. In the last column, for each kind of task, the "
+            "kernels that are first alone, in how many builds, and the next kernel's figure as a multiple "
+            "of theirs. The builds: the usual one, cargo's defaults, -Os, and of kernels in C -O3 and -O3 "
+            "with LTO"
         }
         div.wide {
             table.side {

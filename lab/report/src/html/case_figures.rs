@@ -1,6 +1,6 @@
 //! Charts of a case's figures that are no statistics of samples, such as a ratio of two times or
 //! the longest time with interrupts masked. A figure is drawn if the study has a published value or
-//! a limit for it.
+//! a limit for it, and the chart has two rows or more.
 
 use super::{
     figure::{Figure, parts},
@@ -59,10 +59,10 @@ pub fn charts(experiment: &str, subjects: &[Subject<'_>]) -> Vec<Figure> {
     unique(requested).into_iter().flat_map(|name| charts_of(experiment, &cases, name)).collect()
 }
 
-fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> Vec<Figure> {
+fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], name: &str) -> Vec<Figure> {
     let measured: Vec<(&str, &CaseResult, &FigureResult)> = cases
         .iter()
-        .filter_map(|(subject, case)| Some((*subject, *case, case.figure(number)?)))
+        .filter_map(|(subject, case)| Some((*subject, *case, case.figure(name)?)))
         .filter(|(_, case, figure)| figure.value.is_finite() && has_reference(case, figure))
         .collect();
     let words = |(subject, case, _): &(&str, &CaseResult, &FigureResult)| -> Vec<String> {
@@ -75,8 +75,8 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (index, ((_, case, figure), mut own)) in measured.iter().zip(words).enumerate() {
         own.retain(|word| !common.contains(word));
-        let name = if own.is_empty() { number.to_owned() } else { joined(&own) };
-        rows.push(Row::Measured { name, figure, limits: limits(case, number) });
+        let row = if own.is_empty() { name.to_owned() } else { joined(&own) };
+        rows.push(Row::Measured { name: row, figure, limits: limits(case, name) });
         // A published figure follows the last of the consecutive cases that it applies to.
         let published = |case: &CaseResult| -> Vec<(OneLine, u64)> {
             comparable(case, figure)
@@ -93,12 +93,12 @@ fn charts_of(experiment: &str, cases: &[(&str, &CaseResult)], number: &str) -> V
     let all: Vec<f64> = rows.iter().flat_map(Row::values).collect();
     let scale = Scale::fitting(all.into_iter(), ROWS_X);
     parts(rows.chunks(MAX_ROWS), |rows, part| {
-        figure(format!("{experiment}: {number}{part}"), number, rows, &scale, &measured)
+        figure(format!("{experiment}: {name}{part}"), name, rows, &scale, &measured)
     })
 }
 
-/// The published figures that may share an axis with a measured one: same name, same unit, and no
-/// rate by an emulator's clock, which is not time. Ratios have no clock.
+/// The published figures that may share an axis with a measured one: same name and same unit. A rate by
+/// an emulator's clock has none, since that clock is not time.
 fn comparable<'a>(
     case: &'a CaseResult,
     measured: &FigureResult,
@@ -116,15 +116,15 @@ fn has_reference(case: &CaseResult, figure: &FigureResult) -> bool {
 }
 
 /// The limits on a figure, each as `at least` or `at most` with its value.
-fn limits(case: &CaseResult, number: &str) -> Vec<(&'static str, f64)> {
-    let limits = case.limits.iter().filter(|limit| limit.statistic == number);
+fn limits(case: &CaseResult, name: &str) -> Vec<(&'static str, f64)> {
+    let limits = case.limits.iter().filter(|limit| limit.statistic == name);
     let ends = limits.flat_map(|limit| [("at least", limit.at_least), ("at most", limit.at_most)]);
     ends.filter_map(|(which, limit)| Some((which, limit?.0))).collect()
 }
 
 fn figure(
     title: String,
-    number: &str,
+    name: &str,
     rows: &[Row<'_>],
     scale: &Scale,
     measured: &[(&str, &CaseResult, &FigureResult)],
@@ -138,7 +138,7 @@ fn figure(
         })
         .collect();
     let base = TOP + labels.iter().map(Label::height).sum::<f64>();
-    let mut svg = draw_rows(&Axis::new(*scale, number, unit), TOP, base);
+    let mut svg = draw_rows(&Axis::new(*scale, name, unit), TOP, base);
     svg.line("axis", [ROWS_LEFT, base], [RIGHT, base]);
     let (mut table, mut notes) = (Vec::new(), Vec::<String>::new());
     let mut top = TOP;
@@ -183,7 +183,7 @@ fn figure(
         kind: "found",
         title,
         facts: joined(&[Panel::clocks(measured.iter().map(|(_, case, _)| *case)), repetitions]),
-        svg: svg.finish(number),
+        svg: svg.finish(name),
         notes: unique(notes),
         header: vec!["case", "value"],
         rows: table,

@@ -3,12 +3,12 @@
 use maud::html;
 
 use super::{answer::list, heading, page, text::wide};
-use crate::answer::claims::{Claim, Report, title};
+use crate::answer::claims::{Claim, Report, summary};
 use chronoscope_run::answer::Ruling;
 
 /// The page of these reports.
 pub fn render(reports: &[Report]) -> String {
-    let title = title(reports);
+    let title = summary(reports);
     let rows = |claims: &[Claim]| {
         html! {
             @for claim in claims {

@@ -9,9 +9,10 @@ use super::{
     scale::{Scale, tail},
 };
 use crate::{
-    answer::compared::Compared, answer::compared::change, answer::compared::ends_of,
-    answer::span::amount, answer::span::grouped, comparison::Comparison, comparison::Finding,
-    comparison::Line, comparison::Shift, comparison::StatisticLine, comparison::is_exact,
+    answer::compared::Compared, answer::compared::change, answer::compared::difference,
+    answer::compared::ends_of, answer::span::amount, answer::span::grouped, comparison::Comparison,
+    comparison::Finding, comparison::Line, comparison::Shift, comparison::StatisticLine,
+    comparison::is_exact,
 };
 use chronoscope_run::Unit;
 use chronoscope_units::digits;
@@ -119,13 +120,12 @@ fn value(value: Option<f64>, unit: Option<Unit>) -> String {
 /// A change with its sign: muted where it does not count, with `?` where that is undecided.
 fn changed(one: &StatisticLine) -> Markup {
     let Some(ratio) = one.figures.ratio else { return html! { "–" } };
-    let words = change(ratio);
     html! {
         @match one.finding {
-            Finding::Regression => b.more { "▲ " (words) },
-            Finding::Improvement => b.less { "▼ " (words) },
-            Finding::Pass => span.soft { (words) },
-            _ => span.soft { (words) "\u{a0}?" },
+            Finding::Regression => b.more { "▲ " (difference(ratio)) },
+            Finding::Improvement => b.less { "▼ " (difference(ratio)) },
+            Finding::Pass => span.soft { (change(ratio)) },
+            _ => span.soft { (change(ratio)) "\u{a0}?" },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The distributions of an experiment in one chart: a row for each series, all on one axis, which is
-//! logarithmic where values differ much. Heights are logarithmic, as in plots of acceptance tests, so
-//! that one late sample in a million is visible.
+//! logarithmic where values differ much. Heights are logarithmic, so that one late sample in a million is
+//! visible.
 
 use super::{
     figure::{Figure, note_longest},
@@ -19,16 +19,22 @@ const MAX_BARS: usize = 60;
 /// The ratio of the longest to the shortest value beyond which the axis is logarithmic.
 const LOGARITHMIC: f64 = 20.0;
 
-/// Fewest samples, and fewest distinct values, that give a histogram.
+/// Fewest samples that give a histogram.
 const MIN_SAMPLES: u64 = 100;
+
+/// Fewest distinct values that give one.
 const MIN_VALUES: usize = 8;
 
 /// Most rows: those with the largest maxima are drawn.
 const MAX_ROWS: usize = 8;
 
-/// The height of a row's name and of its bars, in SVG units.
+/// The height of a row's name, in SVG units.
 const NAME: f64 = 15.0;
+
+/// The height of a row's bars, in SVG units.
 const BARS: f64 = 30.0;
+
+/// The space above the first row, in SVG units.
 const TOP: f64 = 4.0;
 
 /// The marks of a row: the statistic's name, its shape and class.
@@ -62,6 +68,7 @@ fn axis(entries: &[&Entry<'_>]) -> (Scale, usize) {
     if low >= 0.0 && high / least > LOGARITHMIC {
         return (Scale::log(least, high, ROWS_X), MAX_BARS);
     }
+    // An axis whose values come near zero begins there.
     let low = if low > 0.0 && low < 0.5 * high { 0.0 } else { low };
     let whole = values().all(|value| value.fract() == 0.0);
     match unit_bins(whole, low, high) {

@@ -19,7 +19,7 @@ pub fn figure(line: &TimeLine) -> Markup {
     let worst =
         all.flat_map(|repetition| &repetition.late).map(|(_, over)| *over).fold(1.0, f64::max);
     html! {
-        h2 { "Every start later than " (line.deadline) }
+        h2 { "Every start " (line.late) }
         p.cap {
             "Each stretch is a repetition, from left to right; a stem's height is its lateness, \
              logarithmic; dotted: the deadline."

@@ -8,10 +8,11 @@ use super::{
 };
 use chronoscope_run::{STATISTICS, Statistic};
 
-/// Most rows of a chart; further rows continue in the next one, with the same scale.
+/// The rows that a chart has at most, but for two; further rows continue in the next one, with the same
+/// scale.
 pub const ROWS: usize = 14;
 
-/// The statistics that are a published row's mark in preference to other durations.
+/// The statistics that a published row's mark is taken from before other durations, the best first.
 const CENTRES: [&str; 8] = ["p50", "mean", "max", "p99", "p99.9", "p99.99", "p90", "min"];
 
 /// The statistics that may be a published row's mark, in order of preference. A standard deviation
@@ -80,8 +81,8 @@ pub fn rows<'p, 'a>(panel: &'p Panel<'a>, entries: &[&'p Entry<'a>]) -> Vec<Row<
     rows
 }
 
-/// The published rows of a group, one for each machine: the mark, and the range from the published
-/// minimum to the maximum.
+/// The published rows of a group, one for each machine and statistic: the mark, and the range from the
+/// published minimum to the maximum.
 fn published<'p, 'a>(
     panel: &Panel<'_>,
     members: &[&'p Entry<'a>],
@@ -121,7 +122,7 @@ fn published<'p, 'a>(
     rows
 }
 
-/// The upper limits on an entry's statistics that the axis can show, without the nominal part.
+/// The upper limits on an entry's statistics that the axis can show, less the panel's nominal time.
 pub fn limits<'a>(entry: &Entry<'a>, panel: &Panel<'_>) -> Vec<(&'a str, f64)> {
     let limits = entry
         .case
@@ -152,7 +153,8 @@ pub fn values(row: &Row<'_, '_>, panel: &Panel<'_>) -> Vec<f64> {
     }
 }
 
-/// Splits rows into charts of similar size. A group is split only if it exceeds [`ROWS`].
+/// Splits rows, of which there are some, into charts of similar size. A group is split only if it exceeds
+/// [`ROWS`].
 pub fn pages<'r, 'p, 'a>(rows: &'r [Row<'p, 'a>]) -> Vec<Vec<&'r Row<'p, 'a>>> {
     // The tolerance of two rows keeps a split group from leaving a single row.
     let most = rows.len().div_ceil(rows.len().div_ceil(ROWS)) + 2;

@@ -5,15 +5,15 @@ use maud::{Markup, Render, html};
 /// Groups the first number of a text by thousands if it has five digits or more, with narrow
 /// no-break spaces.
 pub fn grouped(text: &str) -> String {
-    let whole = text.chars().take_while(|letter| !letter.is_ascii_digit()).count();
-    let digits = text.chars().skip(whole).take_while(char::is_ascii_digit).count();
+    let before = text.chars().take_while(|letter| !letter.is_ascii_digit()).count();
+    let digits = text.chars().skip(before).take_while(char::is_ascii_digit).count();
     if digits < 5 {
         return text.to_owned();
     }
     let mut grouped = String::with_capacity(text.len() + digits);
     for (index, letter) in text.chars().enumerate() {
-        let left = (whole + digits).saturating_sub(index);
-        if index > whole && left > 0 && left % 3 == 0 {
+        let left = (before + digits).saturating_sub(index);
+        if index > before && left > 0 && left % 3 == 0 {
             grouped.push('\u{202f}');
         }
         grouped.push(letter);

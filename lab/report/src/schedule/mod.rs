@@ -151,6 +151,16 @@ impl Schedule {
             };
             return format!("{first}{more}");
         }
+        let violated = || self.rows.iter().filter(|row| row.is_violated());
+        if let Some(row) = violated().find(|row| row.is_late()).or_else(|| violated().next()) {
+            let took = show(self.ns(row.observed), "ns");
+            let deadline = self.time(row.task.deadline);
+            let end = if row.is_late() { "missed its deadline of" } else { "has a deadline of" };
+            return format!(
+                "{} took {took} on {kernel}, longer than analysed, and {end} {deadline}",
+                row.name
+            );
+        }
         let lefts = self.rows.iter().filter_map(|row| Some((row.left()?, &row.name)));
         let tightest = lefts.min_by(|(one, _), (other, _)| one.total_cmp(other));
         let tightest = tightest.map_or_else(String::new, |(left, name)| {
@@ -365,8 +375,17 @@ mod tests {
         let schedule = schedule([300, 400], [311.0, 800.0]);
         assert_eq!(schedule.status(), Status::LimitMissed);
         let text = text(schedule);
+        assert!(
+            text.starts_with(
+                "ui took 800 µs on FreeRTOS, longer than analysed, and has a deadline of 2 ms."
+            ),
+            "{text}"
+        );
         assert!(text.contains("ran: ui took longer than analysed"), "{text}");
         assert!(text.contains("above its analysis"), "{text}");
+        let late = self::text(self::schedule([300, 400], [311.0, 2500.0]));
+        let end = "longer than analysed, and missed its deadline of 2 ms.";
+        assert!(late.contains(end) && !late.contains("meet their deadlines"), "{late}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub fn section(run: &Run) -> String {
         ("%", Side::Right),
         ("instructions", Side::Right),
     ]);
-    let several = run.cases.iter().any(|case| case.target != run.cases[0].target);
+    let several_targets = run.cases.iter().any(|case| case.target != run.cases[0].target);
     let mut profiled =
         run.cases.iter().filter_map(|case| Some((case, case.cycles.as_ref()?))).peekable();
     if profiled.peek().is_none() {
@@ -26,15 +26,15 @@ pub fn section(run: &Run) -> String {
     }
     for (case, cycles) in profiled {
         table.gap();
-        table.line(title(case, several, cycles));
+        table.line(title(case, several_targets, cycles));
         rows(cycles).into_iter().for_each(|row| table.row(row));
     }
     table.render()
 }
 
-fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
-    let target = if several { format!(" {}", case.target) } else { String::new() };
-    let of = if cycles.windows == 1 {
+fn title(case: &CaseResult, several_targets: bool, cycles: &Cycles) -> String {
+    let target = if several_targets { format!(" {}", case.target) } else { String::new() };
+    let windows = if cycles.windows == 1 {
         "1 window".to_owned()
     } else {
         format!("mean of {} windows", cycles.windows)
@@ -42,11 +42,11 @@ fn title(case: &CaseResult, several: bool, cycles: &Cycles) -> String {
     let asleep = match cycles.asleep {
         0 => String::new(),
         asleep => format!(
-            ", and {} more cycles asleep",
+            "; each has {} idle cycles more",
             digits(asleep as f64 / cycles.windows.max(1) as f64)
         ),
     };
-    format!("{}{target}: {of} with D0 high{asleep}", name(case))
+    format!("{}{target}: {windows} with pin D0 high{asleep}", name(case))
 }
 
 fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
@@ -81,7 +81,7 @@ mod tests {
     use chronoscope_run::sample;
 
     #[test]
-    fn cycles_are_means_of_one_sample() {
+    fn cycles_are_means_of_the_windows() {
         let mut run = sample::run();
         assert_eq!(section(&run), "");
         let spent = |name: &str, cycles, retired| Spent { name: name.into(), cycles, retired };
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
         assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
         assert!(
-            text.contains("mean of 10 windows with D0 high, and 500 more cycles asleep\n"),
+            text.contains("mean of 10 windows with pin D0 high; each has 500 idle cycles more\n"),
             "{text}"
         );
     }

@@ -299,7 +299,7 @@ mod tests {
         let narrow = render(Some(72));
         let figures = narrow.lines().skip_while(|line| !line.starts_with("case ")).nth(1).unwrap();
         assert!(figures.chars().count() <= 72, "{figures}");
-        line(&narrow, &["left out for want of 72 columns: cold, p50, 93 %"]);
+        line(&narrow, &["left out for want of width: cold, p50, 93 %"]);
         assert_eq!(render(Some(200)), render(None));
     }
 

@@ -51,6 +51,45 @@ fn one_miss_is_enough_whatever_else_is_open() {
 }
 
 #[test]
+fn late_starts_that_are_allowed_are_no_reason() {
+    let mut run = load("rt-acceptance");
+    for case in &mut run.cases {
+        case.limits.retain(|limit| ["misses", "p99"].contains(&&*limit.statistic));
+        for limit in &mut case.limits {
+            let most = if &*limit.statistic == "misses" { 100.0 } else { 1000.0 };
+            limit.at_most = Some(Quantity(most));
+        }
+    }
+    let title = title(&run);
+    assert!(title.starts_with("No: ") && title.ends_with(", limit ≤ 1 µs"), "{title}");
+    assert!(!title.contains("late"), "{title}");
+}
+
+#[test]
+fn cases_with_different_deadlines_have_none_in_the_title() {
+    let mut run = held();
+    let mut series = run.cases.iter_mut().flat_map(|case| &mut case.series);
+    let deadline = series.find_map(|series| series.deadline.as_mut()).unwrap();
+    *deadline *= 2.0;
+    let found = title(&run);
+    assert!(found.contains(" starts came after their deadlines; the worst was "), "{found}");
+    let list = crate::answer::decision::figures(&run).unwrap();
+    assert_eq!(list.rows[0].cells[0], "starts after their deadlines");
+    assert_eq!((list.rows[1].cells[2].as_str(), list.rows[1].status), ("–", Status::Pass));
+}
+
+#[test]
+fn the_cause_is_looked_for_by_the_study_or_its_file() {
+    let mut run = load("rt-acceptance");
+    let next = |run: &Run| decision(run).next(run).unwrap().action;
+    let words = ["/usr/bin/chronoscope", "run", "my study.toml", "-a", "3"];
+    run.context.command = words.map(Into::into).into();
+    assert_eq!(next(&run), "chronoscope run 'my study.toml' --set trace=yes");
+    run.context.command = ["chronoscope", "merge", "a.json"].map(Into::into).into();
+    assert_eq!(next(&run), "chronoscope run rt-acceptance --set trace=yes");
+}
+
+#[test]
 fn yes_needs_every_case_and_a_machine_that_can_be_trusted() {
     let mut run = held();
     assert_eq!(decision(&run), Decision::Yes);

@@ -143,7 +143,7 @@ impl<'a> Timeline<'a> {
             case.end,
             case.verdict.status.words()
         );
-        let before = (self.streams.len(), self.remarks.len());
+        let (streams, remarks) = (self.streams.len(), self.remarks.len());
         let group = self.track(None, name.trim_end(), &description, false);
         samples::add(self, group, case);
         if let Some(text) = case.attachments.get("trace") {
@@ -153,10 +153,10 @@ impl<'a> Timeline<'a> {
             tandem::add(self, group, case, text);
         }
         board::add(self, group, case);
-        for remark in &mut self.remarks[before.1..] {
+        for remark in &mut self.remarks[remarks..] {
             *remark = format!("{}: {remark}", name.trim_end());
         }
-        if self.streams.len() == before.0 {
+        if self.streams.len() == streams {
             self.tracks.truncate(group.index());
         }
     }
@@ -170,7 +170,8 @@ impl<'a> Timeline<'a> {
         has_marks: bool,
     ) -> TrackId {
         let id = TrackId(
-            u32::try_from(self.tracks.len()).expect("a track takes more than a byte of its source"),
+            u32::try_from(self.tracks.len())
+                .expect("fewer than 2^32 tracks: each takes bytes of a file"),
         );
         let (name, description) = (cut(name), description.to_owned());
         self.tracks.push(Track {
@@ -188,7 +189,7 @@ impl<'a> Timeline<'a> {
         self.flows += 1;
         Flow(
             NonZeroU32::new(self.flows)
-                .expect("it was just raised, and each takes a line of its source"),
+                .expect("above 0 and below 2^32: each flow takes a line of a file"),
         )
     }
 
@@ -257,7 +258,8 @@ impl Names {
             return *known;
         }
         let id = NameId(
-            u32::try_from(self.list.len()).expect("a name takes more than a byte of its source"),
+            u32::try_from(self.list.len())
+                .expect("fewer than 2^32 names: each takes bytes of a file"),
         );
         self.list.push(printable(name));
         self.known.insert(name.to_owned(), id);

@@ -1,4 +1,4 @@
-//! Statistics of a series, by name. The module shows none of them.
+//! Statistics of a series, by name. The module formats no value.
 
 mod table;
 

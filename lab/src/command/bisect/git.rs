@@ -7,7 +7,7 @@ use chronoscope_base::console;
 use chronoscope_child as child;
 use chronoscope_units::printable;
 
-/// A repository whose checkout a bisection changes. Dropped, it is where it was.
+/// A repository whose checkout a bisection changes. Dropping it puts the checkout back.
 pub struct Repository<'a> {
     stop: &'a AtomicBool,
 }
@@ -37,13 +37,13 @@ impl<'a> Repository<'a> {
         Ok(Self { stop })
     }
 
-    /// The commit that a word names, in full.
+    /// The full hash of the commit that a word names.
     ///
     /// # Errors
-    /// It names none.
+    /// The word names no commit.
     pub fn commit(&self, word: &str) -> Result<String> {
         let name = format!("{word}^{{commit}}");
-        let found = git(&["rev-parse", "--verify", "-q", "--end-of-options", &name], self.stop);
+        let found = git(&["rev-parse", "--verify", "--end-of-options", &name], self.stop);
         let found = found.with_context(|| format!("`{word}` names no commit"))?;
         Ok(found.trim().to_owned())
     }
@@ -53,9 +53,10 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// `good` is not an ancestor of `bad`.
     pub fn distance(&self, good: &str, bad: &str) -> Result<usize> {
-        if git(&["merge-base", "--is-ancestor", good, bad], self.stop).is_err() {
-            bail!("{} is not before {}", &good[..10], &bad[..10]);
-        }
+        let is_before = git(&["merge-base", "--is-ancestor", good, bad], self.stop);
+        let [before, after] = [good, bad].map(|commit| &commit[..10]);
+        is_before
+            .with_context(|| format!("{before} is not before {after}: name an earlier commit"))?;
         let count = git(&["rev-list", "--count", &format!("{good}..{bad}")], self.stop)?;
         Ok(count.trim().parse()?)
     }
@@ -66,19 +67,19 @@ impl<'a> Repository<'a> {
     }
 
     /// The commit that is checked out.
-    pub fn here(&self) -> Result<String> {
+    pub fn head(&self) -> Result<String> {
         self.commit("HEAD")
     }
 
     /// Tells `git bisect` a verdict on a commit: `good`, `bad` or `skip`.
     ///
     /// # Errors
-    /// Skipped commits leave several that may be the first one.
+    /// Commits were skipped, so that several may be the first bad one.
     pub fn tell(&self, verdict: &str, commit: &str) -> Result<Next> {
         let answer = git(&["bisect", verdict, commit], self.stop);
         let text = answer.map_err(|error| match error.to_string().contains("could be any of") {
             true => {
-                error.context("commits that cannot be built leave several that may be the first")
+                error.context("the change is in one of several commits, since some cannot be built")
             }
             false => error,
         })?;
@@ -97,7 +98,10 @@ impl Drop for Repository<'_> {
     fn drop(&mut self) {
         let never = AtomicBool::new(false);
         if let Err(error) = git(&["bisect", "reset"], &never) {
-            console::note(&format!("the checkout is not where it was: {error:#}"));
+            let mend = "call `git bisect reset` yourself";
+            console::remark(&format!(
+                "the checkout is still at a commit of the bisection: {error:#}: {mend}"
+            ));
         }
     }
 }
@@ -111,7 +115,10 @@ fn git(arguments: &[&str], stop: &AtomicBool) -> Result<String> {
         let errors = String::from_utf8_lossy(&output.stderr);
         let words = if errors.trim().is_empty() { text.trim() } else { errors.trim() };
         let words: Vec<String> = words.lines().map(printable).collect();
-        bail!("git {}: {}", arguments[0], words.join("; "));
+        match words.is_empty() {
+            true => bail!("git {} says no", arguments[0]),
+            false => bail!("git {}: {}", arguments[0], words.join("; ")),
+        }
     }
     Ok(text)
 }

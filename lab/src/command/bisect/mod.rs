@@ -144,7 +144,7 @@ impl Bisection<'_> {
             if let Next::Found(commit) = next {
                 return Ok(commit);
             }
-            let here = repository.here()?;
+            let here = repository.head()?;
             let figure = self.figure(&here);
             if self.stop.load(Ordering::Relaxed) {
                 bail!("interrupted: the checkout is where it was");

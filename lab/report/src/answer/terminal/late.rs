@@ -15,7 +15,7 @@ pub(super) fn lines(line: &TimeLine, width: usize) -> Vec<Line> {
     let names = line.places.iter().map(|place| length(&place.name)).max().unwrap_or(0);
     let names = names.min(NAME).min(left.saturating_sub(APART));
     let cells = left.saturating_sub(names);
-    let key = format!("● later than {}; each stretch a repetition", line.deadline);
+    let key = format!("● {}; each stretch a repetition", line.late);
     let key = pad(&key, names + 2 + cells);
     let head = format!("{key}  {:>count$}  {:>worst$}", "late", "worst");
     let mut lines = vec![Line::styled(Style::Dim, cut(&head, width))];

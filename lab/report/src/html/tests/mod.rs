@@ -39,7 +39,7 @@ pub(crate) fn check(page: &str) {
             let end = rest.find(&format!("</{name}>")).expect("it ends");
             assert!(
                 !rest[..end].contains("http") && !rest[..end].contains("url("),
-                "{name} is whole"
+                "{name} fetches nothing"
             );
             rest = &rest[end..];
         }
@@ -319,7 +319,7 @@ fn a_published_ratio_is_drawn_with_the_measured_one() {
     case.published =
         vec![published("latency stretched", 2.0), published("bytes in a second", 228_600.0)];
     let text = page_of(&run_of(vec![case]));
-    assert_eq!(charts(&text, "found"), 1, "a rate is by its clock, and shares no axis");
+    assert_eq!(charts(&text, "found"), 1, "a rate by an emulator's clock shares no axis");
     assert!(text.contains("interference: latency stretched"));
 }
 
