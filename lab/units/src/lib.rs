@@ -103,8 +103,9 @@ pub fn show_apart(value: f64, other: f64, unit: &str) -> String {
         let [one, two] = [value, other].map(|value| format!("{:.decimals$}", value / size));
         one != two
     };
-    // Two numbers that differ may do so beyond all decimals that are worth reading.
-    let decimals = (least..least + 9).find(differ).unwrap_or(least);
+    // A whole number is exact as it is. Two others may differ beyond all decimals that are worth reading.
+    let is_whole = (value / size).fract() == 0.0;
+    let decimals = (least..least + 9).find(differ).filter(|_| !is_whole).unwrap_or(least);
     let number = if decimals == least { usual } else { format!("{:.decimals$}", value / size) };
     if name.is_empty() { number } else { format!("{number} {name}") }
 }
@@ -277,6 +278,7 @@ mod tests {
             (50_040.0, 50_000.0, "ns", "50.04 µs"),
             (1_630.0, 1_640.0, "ns", "1.63 µs"),
             (1_643.0, 1_640.0, "ns", "1.643 µs"),
+            (1_000.0, 1_100.0, "ns", "1 µs"),
             (254.0, 253.0, "instructions", "254 instructions"),
             (2.0, f64::INFINITY, "", "2"),
             (f64::INFINITY, 2.0, "ns", "inf s"),

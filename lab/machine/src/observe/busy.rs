@@ -1,5 +1,5 @@
-//! Where an image that gave no sample spends its time: the function with the most instructions, and on
-//! a Cortex-M the device's register that it waits for.
+//! The place at which an image without samples spends its time: the function with the most instructions,
+//! and on a Cortex-M the device's register that it waits for.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
