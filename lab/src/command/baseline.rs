@@ -1,6 +1,6 @@
 //! `chronoscope baseline`: writes a run's figures to a file, and compares later runs with it.
 
-use std::{collections::BTreeSet, ffi::OsStr};
+use std::{collections::BTreeSet, ffi::OsStr, slice};
 
 use anyhow::{Result, bail};
 
@@ -12,9 +12,9 @@ use chronoscope_machine::Machines;
 use chronoscope_report::{
     self as report, baseline, baseline::Baseline, baseline::Machine, comparison::Comparison,
     comparison::Finding, comparison::History, comparison::Line, comparison::Side,
-    comparison::StatisticChoice,
+    comparison::StatisticChoice, comparison::is_exact,
 };
-use chronoscope_run::{Context, Run, Unit};
+use chronoscope_run::{Context, Run};
 use chronoscope_store::{Store, reference::Reference};
 use chronoscope_units::{OneLine, words::quoted};
 
@@ -125,7 +125,7 @@ fn check(arguments: &cli::BaselineCheck) -> Result<u8> {
 fn shrunk(lines: &[Line], arguments: &cli::BaselineCheck) -> Option<String> {
     let shrunk = lines
         .iter()
-        .filter(|line| line.finding == Finding::Improvement && line.unit != Some(Unit::Nanoseconds))
+        .filter(|line| line.finding == Finding::Improvement && is_exact(slice::from_ref(line)))
         .count();
     let (run, file) = (arguments.run.display(), arguments.file.display());
     (shrunk > 0).then(|| {

@@ -143,7 +143,7 @@ fn a_machine_at_another_speed_proves_nothing() {
     // The case has slowed much more than the machine.
     compare(&[&a, &bench.file("much", 12_000.0, 200.0)]).exits(3);
     // The case is as fast as before, on a faster machine.
-    compare(&[&a, &bench.file("hidden", 3000.0, 50.0)]).exits(4).shows("50.0 % shorter beside B");
+    compare(&[&a, &bench.file("hidden", 3000.0, 50.0)]).exits(4).shows("50.0 % shorter with B");
     // The case is faster in step with the machine, which is no regression.
     compare(&[&a, &bench.file("faster", 1500.0, 50.0)]).exits(0);
     // The scatter of the loop itself is below a percent.

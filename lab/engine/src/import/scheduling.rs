@@ -333,12 +333,21 @@ impl Moment<'_> {
     }
 
     /// Begins a span of `task`, or else of the one that runs here, beside others of the same name and key.
-    /// One that this task has begun on this processor, and that has not ended, is given up.
+    /// One that this task has begun, and that has not ended, is given up.
     ///
     /// # Errors
     /// Too many are open.
     pub fn begin_beside(&mut self, name: &str, key: &str, task: Option<u64>) -> Result<()> {
         let span = self.span(name, key, task);
+        // A task is on one processor at a time, but for Linux's idle task.
+        if span.task.is_some_and(|task| task != 0) {
+            let at = |processor| Span { processor, ..span.clone() };
+            let stale: Vec<Span> =
+                self.all.open.range(at(0)..=at(u32::MAX)).map(|(one, _)| one.clone()).collect();
+            for one in stale {
+                self.all.open.remove(&one);
+            }
+        }
         self.open(span)
     }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The most figures of a case.
-const MOST_FIGURES: usize = 256;
+pub(super) const MOST_FIGURES: usize = 256;
 
 /// The stream of an observation under construction.
 pub(super) struct Encoder<'c> {

@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     Observed, busy,
-    encoder::Encoder,
+    encoder::{Encoder, MOST_FIGURES},
     events::{Due, FROM, Figures, SWITCH, TO, Trap},
     image::{Place, Sizes},
     named::Named,
@@ -58,8 +58,8 @@ pub fn encode(
     }
     // The remark is the first one, because a case keeps the first ones.
     let remark = format!(
-        "the last {} series and figures are left out, since a run has room for {MOST_SERIES} series: \
-         mark fewer places, or use a smaller view",
+        "the last {} series and figures are left out, since a run has room for {MOST_SERIES} series and \
+         {MOST_FIGURES} figures: mark fewer places, or use a smaller view",
         encoder.without_room
     );
     written(Some(&remark))?.stream.end()

@@ -159,7 +159,8 @@ fn compared(reading: &Reading, entries: &[Entry<'_>], condition: &str) -> String
     let times = spread(&values);
     // Of instructions and cycles, one more is a difference.
     let is_counted = entries.first().is_some_and(|entry| span::is_long(&entry.span.unit));
-    if times == 1.0 || !is_counted && is_best(times, 1.0) {
+    let are_alike = || entries.iter().all(|entry| entry.span.words() == entries[0].span.words());
+    if times == 1.0 || is_best(times, 1.0) && (!is_counted || are_alike()) {
         let all =
             if entries.len() == 2 { "both".to_owned() } else { format!("all {}", entries.len()) };
         return format!("{words} {} in {all}{condition}", entries[0].span.words());

@@ -125,10 +125,11 @@ fn share(value: f64, bound: f64) -> f64 {
     }
 }
 
-/// The limits of all cases that ran, without regard to evidence.
+/// The number of limits of all cases that ran, or that have evidence all the same: as many as
+/// [`limited`] gives, or more.
 pub fn all_limits(run: &Run) -> usize {
-    let ran = run.cases.iter().filter(|case| case.verdict.status != Status::NotOffered);
-    ran.map(|case| case.limits.len()).sum()
+    let ran = |case: &&CaseResult| case.is_proven() || case.verdict.status != Status::NotOffered;
+    run.cases.iter().filter(ran).map(|case| case.limits.len()).sum()
 }
 
 /// The limits as a list.

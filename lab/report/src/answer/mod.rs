@@ -337,7 +337,7 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
     let limits = list::limited(run);
     let missed: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
-    let unchecked = list::all_limits(run) - limits.len();
+    let unchecked = list::all_limits(run).saturating_sub(limits.len());
     match missed.first() {
         _ if limits.is_empty() => format!("{name} is {wins}{cost}"),
         None if unchecked > 0 => format!(

@@ -271,7 +271,8 @@ fn on_limits(run: &Run) -> Option<String> {
     let (held, checked) = limits(run);
     let unchecked = list::all_limits(run).saturating_sub(checked);
     let sentence = match (held, checked) {
-        (_, 0) => return None,
+        (_, 0) if unchecked == 0 => return None,
+        (_, 0) => return Some(format!("None of {} was checked.", span::count(unchecked, "limit"))),
         (1, 1) => "1 of 1 limit holds.".to_owned(),
         _ if held == checked => format!("{held} of {checked} limits hold."),
         _ => format!("{} of {} missed.", checked - held, span::count(checked, "limit")),
@@ -391,5 +392,7 @@ mod tests {
             Trust::from_run(&run).rest,
             ["1 of 1 limit holds. 1 limit more was not checked."]
         );
+        run.cases[0].limits.remove(0);
+        assert_eq!(Trust::from_run(&run).rest, ["None of 1 limit was checked."]);
     }
 }

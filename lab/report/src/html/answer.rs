@@ -140,7 +140,7 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
         return html! { (ranking) };
     }
     let missed = limits.iter().filter(|one| !one.held).count();
-    let unchecked = all_limits(run) - limits.len();
+    let unchecked = all_limits(run).saturating_sub(limits.len());
     let (sign, class, word) = match (missed, unchecked) {
         (0, 0) => ("✓", "good", "No"),
         (0, _) => ("!", "bad", "Not decided"),
