@@ -67,7 +67,7 @@ pub fn marks(bytes: &[u8]) {
     let records = frames.clone().count();
     ok_with_message(frames.into_iter().try_for_each(|frame| intake.take(frame)));
     assert!(intake.counts().records <= records as u64);
-    let all = intake.finish();
+    let (all, _) = intake.finish();
     assert!(all.iter().map(|series| series.intervals.len()).sum::<usize>() <= records);
 }
 

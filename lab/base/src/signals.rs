@@ -28,19 +28,21 @@ pub fn stop() -> &'static AtomicBool {
 
 /// Installs the handler: the first SIGINT, SIGTERM or SIGHUP makes [`stop`] true. A second signal
 /// changes nothing; a third within 5 s of the first, or any after these 5 s, ends the program at
-/// once with the status [`INTERRUPTED`]. To be called once.
+/// once with the status [`INTERRUPTED`]. A second call changes nothing.
 ///
 /// # Errors
 /// If the handler cannot be installed.
 pub fn watch() -> io::Result<&'static AtomicBool> {
     let mut signals = Received::default();
-    ctrlc::set_handler(move || match signals.react(Instant::now()) {
+    let installed = ctrlc::set_handler(move || match signals.react(Instant::now()) {
         Reaction::Stop => STOP.store(true, Ordering::Relaxed),
         Reaction::Ignore => {}
         Reaction::End => process::exit(INTERRUPTED.into()),
-    })
-    .map_err(|error| within("cannot watch for signals")(io::Error::other(error)))?;
-    Ok(stop())
+    });
+    match installed {
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(stop()),
+        Err(error) => Err(within("cannot watch for signals")(io::Error::other(error))),
+    }
 }
 
 /// The reaction to a signal.

@@ -1,7 +1,7 @@
 //! A run of `period` in the words of rt-tests' cyclictest 2.40: its lines, its histogram and its JSON,
 //! so that scripts and plots which read them read ours.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use chronoscope_run::{CaseResult, Run};
 use serde_json::{Map, Value, json};
@@ -59,7 +59,7 @@ fn line(thread: &Thread, format: &Format) -> String {
 
 /// The lines on the start that ended the run.
 fn broken(threads: &[Thread], format: &Format) -> Option<String> {
-    let above = format.breaks_above? * if format.in_ns { 1000 } else { 1 };
+    let above = format.breaks_above?.saturating_mul(if format.in_ns { 1000 } else { 1 });
     let late = threads.iter().max_by_key(|thread| thread.greatest())?;
     let ids = |threads: &[Thread]| {
         threads.iter().map(|thread| format!("{:05}", thread.number)).collect::<Vec<_>>().join(" ")
@@ -91,24 +91,27 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
     // A row is a µs, whatever the unit of the lines.
     let threads = threads(case, false);
     let with_sum = format.with_sum;
-    let joined = |one: &dyn Fn(&Thread) -> u64, width: usize, between: &str| {
-        let all: Vec<u64> = threads.iter().map(one).collect();
+    let counts: Vec<BTreeMap<u64, u64>> =
+        threads.iter().map(|thread| thread.counts(rows)).collect();
+    let joined = |all: &[u64], width: usize, between: &str| {
         let sum = with_sum.then(|| all.iter().sum::<u64>());
         let all: Vec<String> = all.iter().chain(&sum).map(|one| format!("{one:0width$}")).collect();
         all.join(between)
     };
     let mut text = String::from("# Histogram\n");
     for row in 0..rows {
-        let _ = writeln!(text, "{row:06} {}", joined(&|thread| thread.below(row), 6, "\t"));
+        let all: Vec<u64> =
+            counts.iter().map(|counts| counts.get(&row).copied().unwrap_or_default()).collect();
+        let _ = writeln!(text, "{row:06} {}", joined(&all, 6, "\t"));
     }
-    let inside = |thread: &Thread| (0..rows).map(|row| thread.below(row)).sum::<u64>();
+    let inside: Vec<u64> = counts.iter().map(|counts| counts.values().sum()).collect();
     // Of the last two lines, the column of all threads has the greatest, and the sum.
     let row = |text: &mut String, name: &str, one: &dyn Fn(&Thread) -> u64, all: Option<u64>| {
         let numbers = threads.iter().map(one).chain(all.filter(|_| with_sum));
         let numbers: Vec<String> = numbers.map(|number| format!("{number:05}")).collect();
         let _ = writeln!(text, "# {name}: {}", numbers.join(" "));
     };
-    let over = |thread: &Thread| thread.count() - inside(thread);
+    let over = |thread: &Thread| thread.count() - thread.counts(rows).values().sum::<u64>();
     let greatest = threads.iter().map(Thread::greatest).max();
     let _ = writeln!(text, "# Total: {}", joined(&inside, 9, " "));
     row(&mut text, "Min Latencies", &Thread::least, None);
@@ -144,11 +147,8 @@ pub fn json(run: &Run, case: &CaseResult, format: &Format, command: &str, end: &
     let threads = threads(case, format.in_ns);
     let thread = |thread: &Thread| {
         let mut histogram = Map::new();
-        for row in 0..rows {
-            let count = thread.below(row);
-            if count > 0 {
-                histogram.insert(row.to_string(), count.into());
-            }
+        for (row, count) in thread.counts(rows) {
+            histogram.insert(row.to_string(), count.into());
         }
         let value = json!({
             "histogram": histogram,

@@ -1,6 +1,8 @@
 //! The parts that outputs in the words of other tools share: the threads of a run of `period`, and the
 //! head of rt-tests' JSON.
 
+use std::collections::BTreeMap;
+
 use chronoscope_run::{CaseResult, Run, SeriesResult};
 use serde_json::{Value, json};
 
@@ -40,8 +42,13 @@ impl Thread {
         last.map_or(self.mean() as u64, |(value, _)| *value)
     }
 
-    pub(crate) fn below(&self, value: u64) -> u64 {
-        self.values.iter().filter(|(one, _)| *one == value).map(|(_, count)| count).sum()
+    /// The number of latenesses of each value below `end` that any has.
+    pub(crate) fn counts(&self, end: u64) -> BTreeMap<u64, u64> {
+        let mut counts = BTreeMap::new();
+        for (value, count) in self.values.iter().filter(|(value, _)| *value < end) {
+            *counts.entry(*value).or_default() += count;
+        }
+        counts
     }
 }
 

@@ -84,7 +84,8 @@ Examples:
 A task of the file is a table [[task]] with name, priority (a greater number is
 more urgent), period or distance, execution, and if need be deadline, jitter,
 lock and hold. Exit status: 0 if all deadlines are met, 2 if one is missed or
-a response took longer than analysed, 1 for an error.";
+a response took longer than analysed, 4 if the costs' bounds leave it open,
+1 for an error.";
 
 pub const REPORT: &str = "\
 Examples:

@@ -59,6 +59,7 @@ struct Outcome {
 /// written or stored.
 pub fn execute(arguments: &cli::Compare) -> Result<u8> {
     threshold(arguments.threshold)?;
+    report::check(arguments.print.output.as_deref())?;
     let machines = Machines::default();
     // A word after the first two is an experiment's name or one more run; the name takes
     // precedence.

@@ -1,7 +1,7 @@
 //! `chronoscope cyclictest`: the experiment `period` by the command line of rt-tests' cyclictest, with
 //! its output; the run is kept like any other.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use super::{
     single,
@@ -11,9 +11,15 @@ use crate::cli;
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::case::{Case, Settings};
 use chronoscope_machine::{Machines, host};
-use chronoscope_report::cyclictest::{self as output, Format};
+use chronoscope_report::{
+    self as report,
+    cyclictest::{self as output, Format},
+};
 use chronoscope_run::CaseResult;
 use chronoscope_units::printable;
+
+/// The most rows of a histogram, as in cyclictest.
+const ROWS: u64 = 1_000_000;
 
 pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
     if let Some((option, why)) = arguments.refused.reason() {
@@ -26,7 +32,7 @@ pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
     let machines = Machines::default();
     let case = asked.case(&machines, arguments)?;
     for file in [&arguments.json, &arguments.histfile].into_iter().flatten() {
-        tool::write(file, "")?;
+        report::check(Some(file))?;
     }
     let awake = if arguments.default_system {
         None
@@ -41,7 +47,9 @@ pub fn execute(arguments: &cli::Cyclictest) -> Result<u8> {
     drop(awake);
     let stored = measured.store();
     let run = measured.run()?;
-    let result = run.cases.first().context("a run has its case")?;
+    let Some(result) = run.cases.first() else {
+        return tool::without_samples(stored);
+    };
     tool::refuse(result)?;
     let format = asked.format(arguments);
     if arguments.resolution {
@@ -149,10 +157,15 @@ impl Asked {
     fn format(&self, arguments: &cli::Cyclictest) -> Format {
         Format {
             in_ns: arguments.nsecs,
-            histogram: arguments.histogram.or(arguments.histofall),
+            histogram: arguments.histogram.or(arguments.histofall).map(|rows| rows.min(ROWS)),
             with_sum: arguments.histofall.is_some(),
             breaks_above: arguments.breaktrace,
-            priority: arguments.priority,
+            // Below a priority of 1 there is none, so that several threads begin above the one asked for.
+            priority: match arguments.priority {
+                0 => 0,
+                asked if self.is_level => asked,
+                asked => asked.max(self.count),
+            },
             is_level: self.is_level,
             interval: [arguments.interval, self.distance],
         }

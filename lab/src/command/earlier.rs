@@ -9,8 +9,11 @@ use chronoscope_report::comparison::History;
 use chronoscope_run::{CaseResult, Context, Run, history::RunRow};
 use chronoscope_store::Store;
 
-/// The number of newest stored runs that are searched for earlier runs of the same machine.
-const SEARCHED: u32 = 100;
+/// The number of newest stored runs, of all machines, among which earlier runs of the same machine are.
+const LISTED: u32 = 10_000;
+
+/// The most runs of the same machine that are read.
+const SEARCHED: usize = 100;
 
 /// The largest number of earlier runs from which the scatter between runs is learned.
 const LEARNED: usize = 12;
@@ -46,10 +49,11 @@ fn earlier_runs(
             .any(|run| (&run.context.date, run.context.seconds) == (&context.date, context.seconds))
     };
     let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
-    let rows = store.runs(None, SEARCHED)?;
+    let rows = store.runs(None, LISTED)?;
     let same = rows
         .iter()
-        .filter(|row| row.host == newest.context.host && !row.interrupted && is_wanted(row));
+        .filter(|row| row.host == newest.context.host && !row.interrupted && is_wanted(row))
+        .take(SEARCHED);
     for row in same {
         let Ok(run) = store.run(row.run) else { continue };
         let shares_case = || run.cases.iter().any(|case| keys.contains(&case.key()));

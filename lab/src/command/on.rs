@@ -11,15 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use super::keep;
 use crate::cli;
 use crate::revision::REVISION;
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::{
-    case::Case, fleet, fleet::engine::Engine, fleet::engine::Pace, fleet::engine::Parts,
-    fleet::engine::gather, fleet::slurm, fleet::slurm::Slurm, fleet::slurm::Words, runner::context,
+    case::Case, fleet, fleet::MOST_SHARDS, fleet::engine::Engine, fleet::engine::Pace,
+    fleet::engine::Parts, fleet::engine::gather, fleet::slurm, fleet::slurm::Slurm,
+    fleet::slurm::Words, runner::context,
 };
 use chronoscope_machine::Machines;
 use chronoscope_report::{self as report, answer::decision};
@@ -72,6 +73,7 @@ pub fn execute(
     let start = Instant::now();
     let context = context::now(REVISION);
     let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
+    ensure!(of <= MOST_SHARDS, "`--shards {of}`: write {MOST_SHARDS} or fewer");
     let words = Words { program: env::current_exe()?, after: of_a_shard(env::args_os().skip(2)) };
     let (parts, context) = parts(arguments.resume, &words, of, context)?;
     let _gathering = alone(&parts)?;

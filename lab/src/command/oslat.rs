@@ -3,14 +3,17 @@
 
 use std::{path::Path, time::Duration};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 use super::{run, single, tool};
 use crate::cli;
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::case::{Case, Settings};
 use chronoscope_machine::Machines;
-use chronoscope_report::oslat::{self as output, Format};
+use chronoscope_report::{
+    self as report,
+    oslat::{self as output, Format},
+};
 use chronoscope_units::printable;
 
 const VERSION: &str = "oslat V 2.40\n";
@@ -28,7 +31,7 @@ pub fn execute(arguments: &cli::Oslat) -> Result<u8> {
     let machines = Machines::default();
     let case = asked.case(&machines, arguments)?;
     if let Some(file) = &arguments.json {
-        tool::write(file, "")?;
+        report::check(Some(file))?;
     }
     console::print(VERSION)?;
     if !arguments.quiet {
@@ -38,7 +41,9 @@ pub fn execute(arguments: &cli::Oslat) -> Result<u8> {
     let mut measured = single::run(&case, machine, &arguments.keep, arguments.quiet)?;
     let stored = measured.store();
     let run = measured.run()?;
-    let result = run.cases.first().context("a run has its case")?;
+    let Some(result) = run.cases.first() else {
+        return tool::without_samples(stored);
+    };
     tool::refuse(result)?;
     let format = Format {
         buckets: arguments.bucket_size,

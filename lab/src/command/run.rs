@@ -77,7 +77,9 @@ impl Planned {
         overrides: &Overrides,
     ) -> Result<Self> {
         let (cases, peers) = study.plan(machines, overrides)?;
-        left_alone(&cases, overrides).iter().for_each(|remark| console::remark(remark));
+        if !arguments.output.quiet {
+            left_alone(&cases, overrides).iter().for_each(|remark| console::remark(remark));
+        }
         let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let Some(number) = shard_number(arguments)? else {
             return Ok(Self { cases, peers, keep_samples, shard: None });
@@ -138,7 +140,9 @@ fn list(arguments: &cli::Run) -> Result<u8> {
     let study = chosen_study(study, experiments)?;
     let machines = machines(arguments);
     let (cases, peers) = study.plan(&machines, &overrides)?;
-    left_alone(&cases, &overrides).iter().for_each(|remark| console::remark(remark));
+    if !arguments.output.quiet {
+        left_alone(&cases, &overrides).iter().for_each(|remark| console::remark(remark));
+    }
     let keep_samples = arguments.samples || cases.iter().any(is_traced);
     let mut plan = plan(&machines, &study, &cases, &peers, keep_samples)?;
     if let Some(Number { of, .. }) = shard_number(arguments)? {

@@ -13,7 +13,8 @@ use chronoscope_engine::{
 };
 use chronoscope_report as report;
 use chronoscope_run::Run;
-use chronoscope_store::{Place, Store};
+use chronoscope_store::{Place, Store, default_place};
+use chronoscope_units::words::quoted;
 
 /// A session before its first repetition. A session makes one run, or two runs whose cases take
 /// turns.
@@ -158,11 +159,11 @@ fn promise(kept: Kept, place: &Place) -> String {
     }
 }
 
-/// The flag that `chronoscope recover` needs for a store: it names a server. Empty for a file,
-/// which in most cases is the user's own and so the default.
+/// The flag that `chronoscope recover` needs for a store; empty for the default one.
 fn flag(place: &Place) -> String {
     match place {
-        Place::File(_) => String::new(),
+        place if default_place().is_ok_and(|default| default == *place) => String::new(),
+        Place::File(path) => format!(" --store {}", quoted(&path.display().to_string())),
         Place::Server(_) => format!(" --store {place}"),
     }
 }

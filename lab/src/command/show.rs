@@ -18,6 +18,9 @@ pub fn execute(mut arguments: cli::Run) -> Result<u8> {
     if arguments.study.is_some() {
         bail!("`show` draws pictures of this version, and no --study: {all}");
     }
+    if arguments.on.is_some() {
+        bail!("`--on` divides a run: leave it out, `show` runs here");
+    }
     let name = match arguments.experiments.as_slice() {
         [] => bail!("name a picture: {all}"),
         [one] => one,

@@ -11,7 +11,10 @@ use crate::{cli, cli::Mode};
 use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::case::{Case, Settings};
 use chronoscope_machine::Machines;
-use chronoscope_report::timerlat::{self as output, Format};
+use chronoscope_report::{
+    self as report,
+    timerlat::{self as output, Format},
+};
 use chronoscope_units::printable;
 
 pub fn execute(arguments: &cli::Timerlat) -> Result<u8> {
@@ -30,6 +33,7 @@ pub fn execute(arguments: &cli::Timerlat) -> Result<u8> {
         with_zeros: arguments.with_zeros,
         interval: arguments.period,
     };
+    report::check(arguments.trace.as_deref())?;
     let awake = match arguments.dma_latency {
         Some(us) => tool::keep_awake("--dma-latency", us)?,
         None => None,
@@ -39,7 +43,9 @@ pub fn execute(arguments: &cli::Timerlat) -> Result<u8> {
     drop(awake);
     let stored = measured.store();
     let run = measured.run()?;
-    let result = run.cases.first().context("a run has its case")?;
+    let Some(result) = run.cases.first() else {
+        return tool::without_samples(stored);
+    };
     tool::refuse(result)?;
     console::print(&match arguments.mode {
         Mode::Top => output::summary(result, &format),

@@ -3,7 +3,8 @@
 
 use std::{
     env,
-    fs::{self, File, OpenOptions},
+    ffi::OsString,
+    fs::{File, OpenOptions},
     io::Write as _,
     path::Path,
     time::Duration,
@@ -14,14 +15,15 @@ use serde_json::Value;
 
 use super::run;
 use crate::revision::REVISION;
-use chronoscope_base::console;
+use chronoscope_base::{console, signals::INTERRUPTED};
 use chronoscope_engine::{
     case::{self, Case, Plan, Settings},
     runner::context,
 };
 use chronoscope_machine::{Machines, host};
+use chronoscope_report as report;
 use chronoscope_run::{CaseResult, Status, names::HOST};
-use chronoscope_units::printable;
+use chronoscope_units::{printable, without_passwords};
 
 /// The most starts of a thread whose samples are kept one by one; more are a soak.
 const KEPT: u64 = 1_000_000;
@@ -121,11 +123,24 @@ pub(super) fn refuse(case: &CaseResult) -> Result<()> {
     Ok(())
 }
 
-/// The command line, and the time as [`Context::date`](chronoscope_run::Context).
+/// The exit status of a run that a signal ended before its case was measured.
+///
+/// # Errors
+/// The run could not be stored.
+pub(super) fn without_samples<T>(stored: Result<T>) -> Result<u8> {
+    stored?;
+    console::remark("interrupted: nothing was measured");
+    Ok(INTERRUPTED)
+}
+
+/// The command line without passwords, and the time as [`Context::date`](chronoscope_run::Context).
 pub(super) fn command_and_time() -> [String; 2] {
-    let words: Vec<String> =
-        env::args_os().skip(1).map(|word| word.display().to_string()).collect();
-    [words.join(" "), context::now(REVISION).date.to_string()]
+    [command(env::args_os().skip(1)), context::now(REVISION).date.to_string()]
+}
+
+fn command(words: impl Iterator<Item = OsString>) -> String {
+    let words: Vec<String> = words.map(|word| word.display().to_string()).collect();
+    without_passwords(&words.join(" "))
 }
 
 /// # Errors
@@ -137,6 +152,17 @@ pub(super) fn write_json(file: &Path, json: &Value) -> Result<()> {
 /// # Errors
 /// The file cannot be written.
 pub(super) fn write(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text)
-        .with_context(|| format!("cannot write {}", printable(&file.display().to_string())))
+    Ok(report::emit(text, Some(file))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_has_no_password() {
+        let words = ["cyclictest", "--store", "postgres://ann:s3cret@db/lab", "-l", "100"];
+        let shown = command(words.iter().map(OsString::from));
+        assert_eq!(shown, "cyclictest --store postgres://ann:***@db/lab -l 100");
+    }
 }

@@ -9,7 +9,7 @@ use chronoscope_base::console;
 use chronoscope_report::{self as report, timeline::Timeline};
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_store::{Store, reference::Reference};
-use chronoscope_units::words::quoted;
+use chronoscope_units::{without_passwords, words::quoted};
 
 /// Writes a run as a timeline; returns the exit status.
 ///
@@ -41,7 +41,10 @@ pub fn execute(arguments: &cli::Trace) -> Result<u8> {
 /// there is nothing to show.
 pub(super) fn command(run: &Run, word: &OsStr, store: &cli::Store) -> Option<String> {
     let cases: Vec<&CaseResult> = run.cases.iter().collect();
-    let store = store.store.as_deref().map(|store| quoted(&store.display().to_string()));
+    let store = store
+        .store
+        .as_deref()
+        .map(|store| quoted(&without_passwords(&store.display().to_string())));
     let store = store.map(|store| format!(" --store {store}")).unwrap_or_default();
     let word = quoted(&word.to_string_lossy());
     (!Timeline::new(&cases).is_empty()).then(|| format!("chronoscope trace {word}{store}"))
@@ -79,4 +82,22 @@ fn chosen<'a>(run: &'a Run, which: Option<&str>) -> Result<Vec<&'a CaseResult>> 
 /// A number of cases in words.
 fn cases(count: usize) -> String {
     if count == 1 { "1 case".to_owned() } else { format!("{count} cases") }
+}
+
+#[cfg(test)]
+mod tests {
+    use chronoscope_run::sample;
+
+    use super::*;
+
+    #[test]
+    fn a_printed_command_has_no_password() {
+        let mut run = sample::run();
+        run.cases = vec![sample::case("switch", "")];
+        run.cases[0].series[0].samples = vec![(0.0, 1.0), (5.0, 2.0)];
+        let store = cli::Store { store: Some("postgres://ann:s3cret@db/lab".into()) };
+        let shown = command(&run, OsStr::new("3"), &store).unwrap();
+        assert!(shown.starts_with("chronoscope trace 3 --store "), "{shown}");
+        assert!(shown.contains("postgres://ann:***@db/lab"), "{shown}");
+    }
 }

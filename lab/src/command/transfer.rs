@@ -9,6 +9,7 @@ use std::{
     path::Path,
     rc::Rc,
     slice,
+    sync::atomic::Ordering,
     time::SystemTime,
 };
 
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use super::{history::Filter, keep};
 use crate::{cli, revision::REVISION};
-use chronoscope_base::{console, digest, signals};
+use chronoscope_base::{console, digest, signals, signals::INTERRUPTED};
 use chronoscope_engine::{import, runner::context};
 use chronoscope_report as report;
 use chronoscope_run::Run;
@@ -118,6 +119,10 @@ pub fn import(arguments: &cli::Import) -> Result<u8> {
                 Err(error) => import.refuse(path, error.into())?,
             },
         }
+        if is_stopped() {
+            console::remark(&format!("interrupted: {}", import.counts));
+            return Ok(INTERRUPTED);
+        }
     }
     let done = import.counts.to_string();
     import.refused.none(&done)?;
@@ -125,6 +130,11 @@ pub fn import(arguments: &cli::Import) -> Result<u8> {
         console::remark(&done);
     }
     Ok(0)
+}
+
+/// Returns whether a signal has asked the import to stop, which only the reading of a trace lets it do.
+fn is_stopped() -> bool {
+    signals::stop().load(Ordering::Relaxed)
 }
 
 /// The number of runs that were stored, and of runs that the store had.
@@ -197,6 +207,8 @@ impl Import<'_> {
     fn read_trace(&mut self, path: &Path) -> Result<()> {
         let text = match import::ctf::text_of(path, MAX_FILE, signals::watch()?) {
             Ok(text) => text,
+            // The trace is not refused: nobody has read it.
+            Err(_) if is_stopped() => return Ok(()),
             Err(error) => return self.refuse(path, error),
         };
         let changed = path.metadata().and_then(|known| known.modified()).ok();

@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A target or a parameter is unknown, or a round cannot be found.
 pub fn execute(arguments: &cli::Why) -> Result<u8> {
     let file = arguments.output.as_deref();
+    report::check(file)?;
     let sides = sides(arguments, signals::watch()?)?;
     let text = match file.and_then(Path::extension) {
         Some(end) if end == "html" => html::why::render(&arguments.experiment, &sides),

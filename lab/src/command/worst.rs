@@ -18,6 +18,9 @@ pub fn execute(worst: cli::Worst) -> Result<u8> {
     if arguments.study.is_some() {
         bail!("`worst` tries the round of an experiment: leave out --study");
     }
+    if arguments.on.is_some() {
+        bail!("`--on` divides a run: leave it out, `worst` runs here");
+    }
     let of = match mem::take(&mut arguments.experiments).as_slice() {
         [] => SWITCH.to_owned(),
         [one] => one.to_owned(),

@@ -292,7 +292,7 @@ impl Store {
     }
 
     /// Returns the path of a run's page, in a folder next to the store with the store's name, so
-    /// that two stores in a folder stay apart. Pages of a server's runs are in the user's data
+    /// that two stores in a folder stay apart (but for `runs` and `runs.sqlite`). Pages of a server's runs are in the user's data
     /// folder.
     pub fn page(&self, number: i64) -> PathBuf {
         self.pages().join(format!("{number}.html"))

@@ -85,7 +85,7 @@ fn each_line_of_p1_is_told_by_both_instruments() {
         table.shows(line);
     }
     // The captures that the study writes next to its page, as another program reads them.
-    let dumps = fs::read_dir(folder.path("runs.pages"))
+    let dumps = fs::read_dir(folder.path("runs.db.pages"))
         .unwrap()
         .map(|entry| entry.unwrap().path().display().to_string());
     let dumps: Vec<String> =

@@ -91,7 +91,8 @@ fn a_signal_ends_the_wait_for_a_locked_store() {
     let answer = interrupted(measuring);
     let told = "runs.sqlite is held by another program for more than 1 s: try again";
     assert!(answer.exits(1).stderr.contains(told), "{answer:#?}");
-    assert!(answer.stderr.contains("`chronoscope recover` stores what was measured"));
+    let promise = format!("`chronoscope recover --store {store}` stores what was measured");
+    assert!(answer.stderr.contains(&promise), "{answer:#?}");
     answer.shows("switch");
     other.execute_batch("COMMIT").unwrap();
     let recovered = end(start(&lab, &["recover", "--store", &store]));

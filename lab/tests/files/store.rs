@@ -197,7 +197,8 @@ fn a_file_that_may_grow_no_more_is_an_error_and_not_a_crash() {
     run(&store, &["-q"]);
     let full = u32::try_from(fs::metadata(&store).unwrap().len() / 512).unwrap();
     let shown = limited(full, &arguments);
-    assert!(shown.stderr.contains("`chronoscope recover` stores what was measured"), "{shown:#?}");
+    let promise = format!("`chronoscope recover --store {store}` stores what was measured");
+    assert!(shown.stderr.contains(&promise), "{shown:#?}");
     let recovered = chronoscope(&["recover", "--store", &store]);
     assert!(recovered.exits(0).stderr.contains("stored as run 2\n"), "{recovered:#?}");
     let stored = chronoscope(&["report", "2", "--store", &store, "--format", "json"]);

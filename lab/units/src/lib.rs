@@ -110,6 +110,46 @@ pub fn show_apart(value: f64, other: f64, unit: &str) -> String {
     if name.is_empty() { number } else { format!("{number} {name}") }
 }
 
+/// Formats a value beside its bound: the value as [`show_apart`] does, and the bound as [`show`] does, with as
+/// many decimals more as leave it on its side of the shown value: `1.6460 µs` above `1.6455 µs`.
+pub fn show_both(value: f64, bound: f64, unit: &str) -> [String; 2] {
+    let shown = show_apart(value, bound, unit);
+    let (name, size) = scale(bound, unit);
+    let read = |number: &str| number.parse().unwrap_or(f64::NAN);
+    let number = shown.split(' ').next().unwrap_or_default();
+    let seen = read(number) * scale(value, unit).1;
+    let is_on_its_side = |text: &String| {
+        let bound_seen = read(text) * size;
+        value.partial_cmp(&bound) == seen.partial_cmp(&bound_seen)
+    };
+    let usual = digits(bound / size);
+    let least = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let longer = (least..least + 9).map(|decimals| format!("{:.decimals$}", bound / size));
+    let text = [usual.clone()].into_iter().chain(longer).find(is_on_its_side).unwrap_or(usual);
+    let text = if name.is_empty() { text } else { format!("{text} {name}") };
+    [shown, text]
+}
+
+/// Formats a ratio with `decimals` decimals, and with more where it would look like 0 or like 1: three
+/// digits below a tenth, as `0.0000244`, and near 1 as many as tell it from 1, as `1.0002`.
+pub fn show_ratio(ratio: f64, decimals: usize) -> String {
+    if ratio == 0.0 {
+        return "0".to_owned();
+    }
+    if (1e-9..0.1).contains(&ratio) {
+        let zeros = -ratio.log10().floor() as usize;
+        let decimals = decimals.max(zeros + 2);
+        return format!("{ratio:.decimals$}");
+    }
+    if (0.0..1e-9).contains(&ratio) {
+        return format!("{ratio:.2e}");
+    }
+    let is_apart =
+        |decimals: &usize| format!("{ratio:.decimals$}") != format!("{:.decimals$}", 1.0);
+    let decimals = (decimals..decimals + 9).find(is_apart).unwrap_or(decimals);
+    format!("{ratio:.decimals$}")
+}
+
 /// Formats a range in the unit in which `show` gives `like`, without naming the unit: `2.85…2.95`.
 pub fn show_range(low: f64, high: f64, like: f64, unit: &str) -> String {
     let (_, size) = scale(like, unit);
@@ -285,6 +325,43 @@ mod tests {
             (1.0 + f64::EPSILON, 1.0, "", "1.00"),
         ] {
             assert_eq!(show_apart(value, other, unit), expected, "{value} beside {other}");
+        }
+    }
+
+    #[test]
+    fn a_bound_is_on_its_side_of_the_value() {
+        for (value, bound, unit, expected) in [
+            (50_000.0, 50_000.0, "ns", ["50 µs", "50 µs"]),
+            (50_040.0, 50_000.0, "ns", ["50.04 µs", "50 µs"]),
+            (1_643.0, 1_640.0, "ns", ["1.643 µs", "1.64 µs"]),
+            (1_646.0, 1_645.25, "ns", ["1.646 µs", "1.645 µs"]),
+            (1_640.0, 1_640.4, "ns", ["1.6400 µs", "1.6404 µs"]),
+            (1_000.0, 1_000.4, "ns", ["1 µs", "1.0004 µs"]),
+            (254.0, 253.75, "cycles", ["254 cycles", "253.8 cycles"]),
+            (184.3, 184.0, "cycles", ["184.3 cycles", "184 cycles"]),
+            (999.0, 1_004.0, "ns", ["999 ns", "1.00 µs"]),
+            (2.0, f64::INFINITY, "", ["2", "inf"]),
+        ] {
+            assert_eq!(show_both(value, bound, unit), expected, "{value} beside {bound}");
+        }
+    }
+
+    #[test]
+    fn a_ratio_looks_like_0_or_1_only_if_it_is() {
+        for (ratio, decimals, expected) in [
+            (0.0, 3, "0"),
+            (2.0 / 82_000.0, 3, "0.0000244"),
+            (0.0246, 3, "0.0246"),
+            (0.0999, 2, "0.0999"),
+            (1e-12, 3, "1.00e-12"),
+            (0.5, 3, "0.500"),
+            (1.0, 2, "1.00"),
+            (46_010.0 / 46_000.0, 2, "1.0002"),
+            (0.99996, 3, "0.99996"),
+            (1.15, 2, "1.15"),
+            (4.0, 3, "4.000"),
+        ] {
+            assert_eq!(show_ratio(ratio, decimals), expected, "{ratio}");
         }
     }
 

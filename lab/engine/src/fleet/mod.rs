@@ -11,5 +11,5 @@ mod tests;
 
 pub use self::{
     merge::merge,
-    plan::{Number, Plan, Row, chosen},
+    plan::{MOST_SHARDS, Number, Plan, Row, chosen},
 };

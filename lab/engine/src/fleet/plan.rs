@@ -13,7 +13,7 @@ use chronoscope_run::{Label, Shard};
 use chronoscope_units::OneLine;
 
 /// The most shards of a plan.
-const MOST: usize = 10_000;
+pub const MOST_SHARDS: usize = 10_000;
 
 /// The number of a shard, as `3/8` on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,12 @@ impl FromStr for Number {
         let numbers = text.split_once('/').and_then(|(number, of)| {
             Some(Self { number: number.parse().ok()?, of: of.parse().ok()? })
         });
-        let sensible = |shard: &Self| (1..=MOST).contains(&shard.of);
+        let sensible = |shard: &Self| (1..=MOST_SHARDS).contains(&shard.of);
         let shard =
             numbers.filter(|shard| sensible(shard) && (1..=shard.of).contains(&shard.number));
-        shard.with_context(|| format!("write I/N, as 1/8 to 8/8, with an N of at most {MOST}"))
+        shard.with_context(|| {
+            format!("write I/N, as 1/8 to 8/8, with an N of at most {MOST_SHARDS}")
+        })
     }
 }
 

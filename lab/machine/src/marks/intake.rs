@@ -252,13 +252,9 @@ impl Intake {
         &self.hits.pairing
     }
 
-    /// The number of tasks that have no series, because there are too many.
-    pub fn tasks_left_out(&self) -> usize {
-        tasks::left_out(self.hits.pairing.series())
-    }
-
-    /// The intervals, in ticks. The numbers of a kernel's switches are intervals of its tasks.
-    pub fn finish(self) -> Vec<super::Series> {
+    /// The intervals, in ticks, and the number of tasks that have none, because there are too many. The
+    /// numbers of a kernel's switches are intervals of its tasks.
+    pub fn finish(self) -> (Vec<super::Series>, usize) {
         tasks::by_task(self.hits.pairing.finish(), &self.names, &self.hits.breaks)
     }
 }
@@ -288,7 +284,7 @@ mod tests {
         let mut intake = Intake::new(&[mark(Kind::Begin, 16), mark(Kind::End, 32)]);
         intake.feed(&stream.concat()).unwrap();
         let counts = intake.counts();
-        let series = intake.finish().remove(0);
+        let series = intake.finish().0.remove(0);
         (series.intervals.iter().map(|interval| interval.length).collect(), counts)
     }
 
@@ -365,7 +361,7 @@ mod tests {
         let lengths = |series: super::super::Series| {
             (series.name, series.intervals.iter().map(|interval| interval.length).collect())
         };
-        intake.finish().into_iter().map(lengths).collect()
+        intake.finish().0.into_iter().map(lengths).collect()
     }
 
     #[test]

@@ -41,29 +41,29 @@ pub fn place(all: &[Series]) -> Break {
     numbers(all).map(<[Interval]>::len)
 }
 
-/// The number of tasks that ran and have no series.
-pub fn left_out(all: &[Series]) -> usize {
-    let [runs, _] = numbers(all);
-    let ids: BTreeSet<u64> = runs.iter().map(|run| run.length).filter(|id| *id != 0).collect();
-    ids.len().saturating_sub(MOST)
-}
-
-/// The series, in which the tasks' take the place of the two numbers. No interval is made across a break.
-pub fn by_task(all: Vec<Series>, names: &Names, breaks: &[Break]) -> Vec<Series> {
+/// The series, in which the tasks' take the place of the two numbers, and the number of tasks that have
+/// intervals and no series. No interval is made across a break.
+pub fn by_task(all: Vec<Series>, names: &Names, breaks: &[Break]) -> (Vec<Series>, usize) {
     let [runs, ready] = numbers(&all);
     let (mut on_processor, mut waiting) = (ById::new(), ById::new());
     let mut start = [0, 0];
     for end in breaks.iter().copied().chain([place(&all)]) {
         let (runs, ready) = (&runs[start[0]..end[0]], &ready[start[1]..end[1]]);
         add_times_on_the_processor(runs, &mut on_processor);
-        add_waits(runs, ready, &mut waiting);
+        // Behind a break it is not known which task runs until one is chosen.
+        let is_known = start == [0, 0];
+        let first = runs.first().filter(|_| !is_known).map_or(0, |run| run.start);
+        add_waits(runs, &ready[ready.partition_point(|one| one.start < first)..], &mut waiting);
         start = end;
     }
     let mut others: Vec<Series> = all.into_iter().filter(|series| !is_of_tasks(series)).collect();
-    let shown = |by_id: ById| by_id.into_iter().take(MOST).collect::<ById>();
+    let ids: BTreeSet<u64> = on_processor.keys().chain(waiting.keys()).copied().collect();
+    let left_out = ids.len().saturating_sub(MOST);
+    let ids: BTreeSet<u64> = ids.into_iter().take(MOST).collect();
+    let shown =
+        |by_id: ById| by_id.into_iter().filter(|(id, _)| ids.contains(id)).collect::<ById>();
     let sorts =
         [(shown(on_processor), ", on the processor"), (shown(waiting), ", ready to running")];
-    let ids = sorts.iter().flat_map(|(by_id, _)| by_id.keys().copied()).collect();
     let called = called(&ids, names);
     for (by_id, ending) in sorts {
         for (id, intervals) in by_id {
@@ -72,7 +72,7 @@ pub fn by_task(all: Vec<Series>, names: &Names, breaks: &[Break]) -> Vec<Series>
             others.push(Series { hits, intervals, ..Series::whole(format!("{name}{ending}")) });
         }
     }
-    others
+    (others, left_out)
 }
 
 /// The names of these tasks. A task's id follows where several have the name.
@@ -144,7 +144,7 @@ mod tests {
         let all =
             vec![numbered(RUNS, &runs), numbered("other", &[(1, 2)]), numbered(READY, &ready)];
         let names = Names::from([(7, "control".to_owned())]);
-        let all = by_task(all, &names, &[]);
+        let (all, _) = by_task(all, &names, &[]);
         assert_eq!(
             shown(&all),
             [
@@ -156,7 +156,7 @@ mod tests {
             ]
         );
         assert!(all[1].is_time() && all[3].is_time());
-        assert_eq!(by_task(Vec::new(), &names, &[]), []);
+        assert_eq!(by_task(Vec::new(), &names, &[]), (Vec::new(), 0));
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         let runs = [(10, 7), (30, 9), (35, 8), (40, 0)];
         let names = [(7, "worker"), (9, "worker"), (8, "control")];
         let names = Names::from(names.map(|(id, name)| (id, name.to_owned())));
-        let all = by_task(vec![numbered(RUNS, &runs)], &names, &[]);
+        let (all, _) = by_task(vec![numbered(RUNS, &runs)], &names, &[]);
         assert_eq!(
             shown(&all),
             [
@@ -174,17 +174,27 @@ mod tests {
             ]
         );
         let many: Vec<(u64, u64)> = (1..=MOST as u64 + 3).map(|id| (10 * id, id)).collect();
-        let all = [numbered(RUNS, &many)];
-        assert_eq!((left_out(&all), by_task(all.to_vec(), &names, &[]).len()), (3, MOST));
+        // The last one has no end, so that it has no interval. A task of a high id alone has waits.
+        let ready = [(5, 1), (25, MOST as u64 + 2)];
+        let all = vec![numbered(RUNS, &many), numbered(READY, &ready)];
+        let (all, left_out) = by_task(all, &Names::new(), &[]);
+        assert_eq!((all.len(), left_out), (MOST + 1, 2));
+        assert_eq!(all[MOST].name, "task 0x1, ready to running");
     }
 
     #[test]
     fn a_break_ends_and_begins_nothing() {
         let (runs, ready) = ([(10, 7), (50, 9), (60, 0)], [(20, 9), (55, 7)]);
         let all = vec![numbered(RUNS, &runs), numbered(READY, &ready)];
-        let with = |breaks: &[Break]| by_task(all.clone(), &Names::new(), breaks);
+        let with = |breaks: &[Break]| by_task(all.clone(), &Names::new(), breaks).0;
         assert_eq!(shown(&with(&[])).len(), 3);
         let all = with(&[[1, 1]]);
         assert_eq!(shown(&all), [("task 0x9, on the processor", vec![(50, 10)])]);
+        // A task that runs across a break waits for nothing, though it is made ready.
+        let (runs, ready) = ([(10, 7), (30, 9), (50, 7)], [(20, 7), (40, 7)]);
+        let all = vec![numbered(RUNS, &runs), numbered(READY, &ready)];
+        let (all, _) = by_task(all, &Names::new(), &[[1, 0]]);
+        let waits = ("task 0x7, ready to running", vec![(40, 10)]);
+        assert_eq!(shown(&all), [("task 0x9, on the processor", vec![(30, 20)]), waits]);
     }
 }

@@ -259,8 +259,7 @@ impl Machine for Board {
         ] {
             stream.evidence(name, value as f64, low, high)?;
         }
-        let tasks_left_out = intake.tasks_left_out();
-        let all = intake.finish();
+        let (all, tasks_left_out) = intake.finish();
         let marks = all.iter().filter(|series| !is_control(series));
         let mut room = Room::new(&mut stream, marks, 1 + Sizes::SERIES)?;
         for series in &all {
@@ -272,8 +271,9 @@ impl Machine for Board {
         }
         self.image.sizes().send(&mut stream, &self.marks)?;
         if tasks_left_out > 0 {
-            let line = format!("the {tasks_left_out} tasks with the largest ids are left out");
-            stream.send(&Record::Log(&line))?;
+            let tasks =
+                if tasks_left_out == 1 { "1 task" } else { &format!("{tasks_left_out} tasks") };
+            stream.send(&Record::Log(&format!("left out: {tasks} with the largest ids")))?;
         }
         for line in remarks(&counts).iter().chain(&lines) {
             stream.send(&Record::Log(line))?;

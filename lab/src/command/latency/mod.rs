@@ -9,14 +9,14 @@
 
 mod json;
 
-use std::{borrow::Cow, fs, path::Path};
+use std::{borrow::Cow, fs, io, io::Write as _, path::Path};
 
 use anyhow::{Context as _, Result, bail};
 
 use self::json::Form;
 
 use crate::cli;
-use chronoscope_base::{console, signals};
+use chronoscope_base::{console, signals, signals::INTERRUPTED};
 use chronoscope_engine::{
     case::Settings, case::experiment, journal::Journal, runner, runner::RunOptions, study::Entry,
     study::Overrides, study::Study,
@@ -98,10 +98,14 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
     let mut progress = crate::progress::new(true);
     let outcome =
         runner::run(&machines, &cases, options, progress.as_mut(), stop, &mut Journal::none())?;
+    if outcome.interrupted {
+        console::remark("interrupted: no figures");
+        return Ok(INTERRUPTED);
+    }
     let first = outcome.results.first().and_then(Option::as_ref);
     let Some(case) = first.filter(|case| case.repetitions == 1) else {
         let reason = first.map(|case| case.verdict.reasons.join("; "));
-        bail!("no figures: {}", reason.unwrap_or_else(|| "interrupted".to_owned()));
+        bail!("no figures: {}", reason.unwrap_or_default());
     };
     let unproven: Vec<_> =
         case.evidence.iter().filter(|one| !one.holds).map(|one| one.name.as_str()).collect();
@@ -109,12 +113,12 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         bail!("no figures: {} does not hold", unproven.join(", "));
     }
     if let Some(calls) = case.attachments.get("calls") {
-        eprint!("{}", Text::from(calls));
+        report_aside(&Text::from(calls));
     }
     if let Some(trace) = case.attachments.get("trace") {
         let path = format!("{}-latency.trace", transport.name());
         fs::write(&path, trace).with_context(|| format!("cannot write {path}"))?;
-        eprintln!("deadline triggered: halt & stop trace\nlog:{path}");
+        report_aside(&format!("deadline triggered: halt & stop trace\nlog:{path}\n"));
     }
     let inherits = figures(case, "fifo served at another priority")
         .chain(figures(case, "other served at another priority"));
@@ -144,6 +148,11 @@ pub fn execute(transport: Transport, arguments: &cli::Latency) -> Result<u8> {
         ));
     }
     Ok(if passes && !missed { 0 } else { 2 })
+}
+
+/// Writes text to standard error. A failure cannot be reported, and must not cost the figures.
+fn report_aside(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// The target: the given one, the guest of the given kernel, or the transport's default.

@@ -66,16 +66,21 @@ pub fn execute(arguments: &cli::Schedule) -> Result<u8> {
         schedules = made;
         Ok(outcome)
     })?;
+    let stored = measured.store();
     if measured.run()?.context.interrupted {
+        stored?;
+        console::remark(
+            "interrupted: the costs that were measured are stored, and no schedule is made",
+        );
         return Ok(INTERRUPTED);
     }
-    measured.store()?;
     let file = arguments.output.as_deref();
     let text = match arguments.json {
         true => format!("{:#}\n", report::schedule::json(&schedules)),
         false => report::schedule::render(&schedules, &Screen::for_output(file, None)),
     };
     report::emit(&text, file)?;
+    stored?;
     Ok(schedules.iter().map(Schedule::status).max().map_or(0, Status::exit_code))
 }
 
