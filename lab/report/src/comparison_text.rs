@@ -16,7 +16,7 @@ use crate::{
     comparison::steady, comparison::up_to, error::Result,
 };
 use chronoscope_run::{Context, Unit};
-use chronoscope_units::{digits, show};
+use chronoscope_units::{digits, show, show_ratio};
 
 /// The comparison as JSON.
 ///
@@ -202,9 +202,14 @@ fn series(line: &Line) -> String {
     }
 }
 
-/// A ratio with three decimals, which resolve a tenth of a percent.
+/// A ratio with three decimals, which resolve a tenth of a percent, and with more where it would look like
+/// 0 or like 1.
 fn ratio(ratio: f64) -> String {
-    if ratio < 10.0 { format!("× {ratio:.3}") } else { format!("× {}", digits(ratio)) }
+    if ratio < 10.0 {
+        format!("× {}", show_ratio(ratio, 3))
+    } else {
+        format!("× {}", digits(ratio))
+    }
 }
 
 /// The last line: the overall verdict, the number of lines by finding, and the comparison's

@@ -25,8 +25,12 @@ pub fn render(outcomes: &Outcomes) -> String {
         }
     }
     let all: Vec<&Outcome> = outcomes.all.iter().collect();
-    let attributes =
-        attributes(&[("name", &outcomes.name), ("time", &outcomes.context.seconds.to_string())]);
+    // The duration of an imported run is unknown.
+    let time = match outcomes.context.imported.is_some() {
+        true => String::new(),
+        false => outcomes.context.seconds.to_string(),
+    };
+    let attributes = attributes(&[("name", &outcomes.name), ("time", &time)]);
     let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
     let _ = writeln!(text, "<testsuites{attributes}{}>", counts(&all));
     for experiment in experiments {
@@ -179,6 +183,10 @@ mod tests {
         let sums = ["tests", "failures", "errors", "skipped"]
             .map(|sum| find(&document, "testsuites")[0].attribute(sum));
         assert_eq!(sums, ["7", "1", "1", "1"].map(Some));
+        // The sample is an imported run.
+        assert_eq!(document.root_element().attribute("time"), None);
+        let timed = render(&Outcomes::of_run(&sample::run()));
+        assert!(timed.contains("<testsuites name=\"sample\" time=\"1.5\""), "{timed}");
         // A case without evidence shows no figures.
         let unproven = find(&document, "error")[0].parent().unwrap();
         assert_eq!(unproven.attribute("time"), None);

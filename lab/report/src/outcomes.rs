@@ -5,7 +5,7 @@ use std::slice;
 
 use crate::{answer::sentence, comparison::Comparison, comparison::Line};
 use chronoscope_run::{CaseResult, Context, Run, SeriesResult, Statistic, Status, Unit, Verdict};
-use chronoscope_units::{OneLine, show};
+use chronoscope_units::{OneLine, show, show_ratio};
 
 /// All verdicts of one run or comparison.
 pub struct Outcomes {
@@ -128,7 +128,7 @@ fn case_outcome(case: &CaseResult) -> Outcome {
 /// The total of a case's measured samples in seconds.
 fn seconds(case: &CaseResult) -> Option<f64> {
     let clock = case.clock.as_ref()?;
-    let totals = case.measured().map(|series| {
+    let totals = case.counted().map(|series| {
         let one = match series.unit {
             Unit::Nanoseconds => 1e-9,
             Unit::Instructions | Unit::Cycles => 1.0 / clock.hertz as f64,
@@ -162,7 +162,9 @@ fn line_outcome(line: &Line, strict: bool) -> Outcome {
                 show(figures.a? + line.nominal, line.unit_name()),
                 show(figures.b? + line.nominal, line.unit_name()),
             );
-            let ratio = figures.ratio.map_or(String::new(), |ratio| format!(", × {ratio:.3}"));
+            let ratio = figures
+                .ratio
+                .map_or(String::new(), |ratio| format!(", × {}", show_ratio(ratio, 3)));
             Some(format!("{} {a} → {b}{ratio}", statistic.statistic))
         })
         .collect();

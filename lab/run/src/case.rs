@@ -10,7 +10,7 @@ use crate::{
     cycles::Cycles,
     label::Label,
     limit::Limit,
-    names::KERNEL_ORIGIN,
+    names::{KERNEL_ORIGIN, TOGETHER},
     published::Published,
     series::{EvidenceResult, FigureResult, SeriesResult},
     verdict::{Status, Verdict},
@@ -98,6 +98,13 @@ impl CaseResult {
     /// The series that are shown and judged.
     pub fn measured(&self) -> impl Iterator<Item = &SeriesResult> {
         self.series.iter().filter(|series| series.role == Role::Measured)
+    }
+
+    /// The measured series that have each sample once: the series of all processors together if there is
+    /// one, or else all measured ones.
+    pub fn counted(&self) -> impl Iterator<Item = &SeriesResult> {
+        let has_all = self.measured().any(|series| *series.name == *TOGETHER);
+        self.measured().filter(move |series| !has_all || *series.name == *TOGETHER)
     }
 
     /// The series with the lower bounds of a model beside a series; `None` without a model.

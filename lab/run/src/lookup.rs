@@ -88,11 +88,14 @@ fn exceeded(
     most: Option<Quantity>,
     least: Option<Quantity>,
 ) -> Option<String> {
+    if value.is_nan() && (most.is_some() || least.is_some()) {
+        return Some(format!("{name} is no number"));
+    }
     let above = most.filter(|most| value > most.0).map(|most| ("above", most));
     let (side, Quantity(bound)) =
         above.or(least.filter(|least| value < least.0).map(|least| ("below", least)))?;
-    let value = units::show_apart(value, bound, unit);
-    Some(format!("{name} is {value}, {side} {}", units::show(bound, unit)))
+    let [value, bound] = units::show_both(value, bound, unit);
+    Some(format!("{name} is {value}, {side} {bound}"))
 }
 
 /// Returns a statistic or figure of a case by its name, for the named series or all measured ones:

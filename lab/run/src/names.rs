@@ -67,6 +67,9 @@ pub const WATCH: &str = "watch";
 /// The experiment's name of a case that another tool has measured, and the machine of its target.
 pub const IMPORT: &str = "import";
 
+/// The name of a series with the samples of all processors of a case, beside a series for each of them.
+pub const TOGETHER: &str = "all processors";
+
 /// The first words of the note on the longest wait of a case that tries arrivals. The note ends with
 /// `, in ` and the place in the code.
 pub const LONGEST_WAIT: &str = "longest wait: ";

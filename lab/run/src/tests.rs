@@ -45,6 +45,17 @@ fn one_bad_repetition_breaks_a_limit_on_a_figure() {
 }
 
 #[test]
+fn samples_of_several_processors_are_counted_once() {
+    let names = |case: &CaseResult| -> Vec<String> {
+        case.counted().map(|series| series.name.to_string()).collect()
+    };
+    let mut case = case(["cpu 0", "cpu 1"].map(|name| sample::series(name, 1000.0)).to_vec());
+    assert_eq!(names(&case), ["cpu 0", "cpu 1"]);
+    case.series.insert(0, sample::series("all processors", 1000.0));
+    assert_eq!(names(&case), ["all processors"]);
+}
+
+#[test]
 fn every_statistic_is_found_by_its_name() {
     let misses = json!({ "misses": 7, "samples": 5000, "rate": 0.0014, "upper": 0.003, "rule_of_three": null });
     let mut case =

@@ -33,7 +33,8 @@ impl Ladder {
     /// Counts a value `count` times.
     pub fn add(&mut self, value: f64, count: u64) {
         let is_over = self.bound.is_some_and(|bound| value > bound);
-        *self.counts.entry((number(value), is_over)).or_default() += count;
+        let counted = self.counts.entry((number(value), is_over)).or_default();
+        *counted = counted.saturating_add(count);
     }
 
     /// The rungs from the shortest to the longest value, those without values between them too.
@@ -120,6 +121,13 @@ mod tests {
             [(2.0, 1, false), (5.0, 0, false), (10.0, 0, false), (20.0, 2, false)]
         );
         assert_eq!(rungs(&[], None), []);
+    }
+
+    #[test]
+    fn the_greatest_count_is_never_exceeded() {
+        let mut ladder = Ladder::new(None);
+        [2, u64::MAX, 1].into_iter().for_each(|count| ladder.add(3.0, count));
+        assert_eq!(ladder.rungs(), [Rung { from: 2.0, count: u64::MAX, is_over: false }]);
     }
 
     /// Each value is on the side of the bound where it belongs, whether the bound is a step or not.

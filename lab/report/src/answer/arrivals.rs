@@ -83,7 +83,7 @@ impl Strip {
     /// equal ones.
     fn include(&mut self, other: Self) {
         let (tried, states) = (self.tried + other.tried, self.states + other.states);
-        let pairs = self.pairs + other.pairs;
+        let pairs = self.pairs.saturating_add(other.pairs);
         if other.possible() > self.possible() {
             *self = other;
         }
@@ -96,6 +96,11 @@ impl Strip {
             1 => self.kernel.clone(),
             _ => format!("{} ({})", self.kernel, self.state),
         }
+    }
+
+    /// The end of a wait in words: the handler, or a place of the image.
+    pub fn end_words(&self) -> &str {
+        if self.end.is_empty() { "the handler" } else { &self.end }
     }
 
     /// The mean wait of all arrivals.
@@ -175,18 +180,32 @@ fn round(case: &CaseResult) -> (&str, Vec<(&str, &str)>) {
     (&case.target, others.map(|(name, value)| (&**name, &**value)).collect())
 }
 
-/// The most states in which a round was tried.
-pub fn states(cases: &[&CaseResult]) -> usize {
+/// The least and the most states in which a round was tried.
+pub fn states(cases: &[&CaseResult]) -> (usize, usize) {
     let mut states = BTreeMap::new();
     for case in cases {
         *states.entry(round(case)).or_insert(0) += 1;
     }
-    states.into_values().max().unwrap_or(1)
+    least_and_most(states.into_values())
 }
 
-/// The most states that a strip is of.
-pub fn most_states(strips: &[Strip]) -> usize {
-    strips.iter().map(|strip| strip.states).max().unwrap_or(1)
+/// The least and the most states of a strip.
+pub fn states_of_strips(strips: &[Strip]) -> (usize, usize) {
+    least_and_most(strips.iter().map(|strip| strip.states))
+}
+
+fn least_and_most(counts: impl Iterator<Item = usize>) -> (usize, usize) {
+    let ends = counts.map(|count| (count, count));
+    ends.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1))).unwrap_or((1, 1))
+}
+
+/// The numbers of states that rounds were tried from, in words.
+pub fn from_states((least, most): (usize, usize)) -> String {
+    match most {
+        1 => "one state".to_owned(),
+        _ if least == most => format!("{most} states each"),
+        _ => format!("{least} to {most} states"),
+    }
 }
 
 /// The strips of a run, of each kernel the state with its longest wait; `None` if the run measures something
@@ -211,11 +230,11 @@ pub fn strips(run: &Run) -> Option<Vec<Strip>> {
 /// The title: the number of arrivals, and the longest wait that is possible in each kernel, the longest
 /// first; of several states, the worst one by name.
 pub fn title(strips: &[Strip]) -> String {
-    let pairs: usize = strips.iter().map(|strip| strip.pairs).sum();
+    let pairs = strips.iter().map(|strip| strip.pairs).fold(0, usize::saturating_add);
     let arrivals = strips.iter().map(|strip| strip.tried).sum();
-    let states = match most_states(strips) {
-        1 => String::new(),
-        states => format!(" in {states} states"),
+    let states = match states_of_strips(strips) {
+        (least, most) if least == most && most > 1 => format!(" in {most} states"),
+        _ => String::new(),
     };
     let mut sorted: Vec<&Strip> = strips.iter().collect();
     sorted.sort_by(|one, other| other.possible().total_cmp(&one.possible()));
@@ -288,12 +307,25 @@ mod tests {
         let expected =
             "All 99 arrivals tried: from an interrupt to actuate at most 46 instructions in app";
         assert_eq!(title(&to_a_place), expected);
-        for strip in &mut strips {
+        assert_eq!((to_a_place[0].end_words(), strips[0].end_words()), ("actuate", "the handler"));
+        let include = |strip: &mut Strip| {
             let more = self::strip(&strip.kernel, vec![50.0; 10]);
-            strip.include(Strip { state: "tasks=10".to_owned(), ..more });
-        }
+            strip.include(Strip { state: "tasks=10".to_owned(), pairs: strip.pairs, ..more });
+        };
+        include(&mut strips[0]);
+        assert_eq!(from_states(states_of_strips(&strips)), "1 to 2 states");
+        let expected = "All 675 arrivals tried: an interrupt waits at most 102 instructions in \
+                        FreeRTOS, 50 in tandem (tasks=10)";
+        assert_eq!(title(&strips), expected);
+        include(&mut strips[1]);
+        assert_eq!(from_states(states_of_strips(&strips)), "2 states each");
         let expected = "All 685 arrivals in 2 states tried: an interrupt waits at most 102 \
                         instructions in FreeRTOS (tasks=2), 50 in tandem (tasks=10)";
         assert_eq!(title(&strips), expected);
+        // A file may hold any number.
+        strips.iter_mut().for_each(|strip| strip.pairs = usize::MAX);
+        include(&mut strips[0]);
+        let expected = format!("All {} pairs of arrivals tried: ", usize::MAX);
+        assert!(title(&strips).starts_with(&expected), "{}", title(&strips));
     }
 }

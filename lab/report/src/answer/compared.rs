@@ -241,8 +241,12 @@ fn changed(statistics: &[&StatisticLine], line: &Line, b: &str, faster: bool) ->
     };
     let part = |(index, one): (usize, &&StatisticLine)| {
         let Some(ratio) = one.figures.ratio else {
-            return format!("longer than 0{}", place(one));
+            let word = if line.unit == Some(Unit::Count) { "larger" } else { "longer" };
+            return format!("{word} than 0{}", place(one));
         };
+        if ratio == 0.0 {
+            return format!("down to 0{}", place(one));
+        }
         let ends = one.figures.interval.map_or_else(String::new, |ends| interval(ratio, ends));
         let word = match (index, faster, is_factor(ratio)) {
             (0, true, _) => format!(" {}", degrees.less),
@@ -464,9 +468,13 @@ fn verdict(comparison: &Comparison) -> &'static str {
                 let of = |finding: Finding| -> Vec<&StatisticLine> {
                     line.statistics.iter().filter(|one| one.finding == finding).collect()
                 };
-                match has_better_tail(&of(Finding::Regression), &of(Finding::Improvement)) {
-                    true => "better tail, worse median",
-                    false => "better median, worse tail",
+                let (slower, faster) = (of(Finding::Regression), of(Finding::Improvement));
+                let has_median =
+                    |all: &[&StatisticLine]| all.iter().any(|one| one.statistic == "p50");
+                match has_better_tail(&slower, &faster) {
+                    true if has_median(&slower) => "better tail, worse median",
+                    false if has_median(&faster) => "better median, worse tail",
+                    _ => "better and worse",
                 }
             }
             _ => "better and worse",
@@ -500,12 +508,11 @@ fn has_equal_median(comparison: &Comparison) -> bool {
 fn trust(comparison: &Comparison) -> Trust {
     let judged: Vec<&Line> =
         comparison.lines.iter().filter(|line| !line.statistics.is_empty()).collect();
-    let of = |unit: Unit| judged.iter().filter(|line| line.unit == Some(unit)).count();
     // Cycles of a board vary from start to start, and are judged as times are.
     let is_exact = |line: &&&Line| is_exact(std::slice::from_ref(**line));
     let exact =
         |unit: Unit| judged.iter().filter(is_exact).filter(|line| line.unit == Some(unit)).count();
-    let counted = of(Unit::Count) + exact(Unit::Instructions) + exact(Unit::Cycles);
+    let counted = exact(Unit::Count) + exact(Unit::Instructions) + exact(Unit::Cycles);
     let mut verdicts = Vec::new();
     if judged.is_empty() {
         verdicts.push(Verdict::bad("Trust nothing yet", &[]));
@@ -526,7 +533,7 @@ fn trust(comparison: &Comparison) -> Trust {
             let words = format!("{words}{booted}");
             verdicts.push(Verdict::good("Exact for these builds and starts", &words));
         }
-        if of(Unit::Count) == judged.len() {
+        if exact(Unit::Count) == judged.len() {
             verdicts.push(Verdict::good("Exact for these builds", "counted"));
         }
         if counted < judged.len() {
@@ -561,7 +568,8 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
         return Verdict::good("Trust it", "A and B took turns");
     }
     let statistics = judged.iter().flat_map(|line| &line.statistics);
-    let known = statistics.filter_map(|one| one.between_runs);
+    let known =
+        statistics.filter(|one| one.figures.interval.is_some()).filter_map(|one| one.between_runs);
     let scatters: Vec<_> = known.filter(|one| one.scatter.is_finite()).collect();
     let widest = scatters.iter().map(|one| one.scatter).fold(0.0, f64::max);
     let source = match scatters.iter().any(|one| one.runs.is_none()) {
@@ -583,7 +591,7 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
 fn few_samples(judged: &[&Line]) -> Option<Verdict> {
     let [line] = judged else { return None };
     let samples = line.samples.filter(|samples| *samples < MANY)?;
-    let has_tail = line.statistics.iter().any(|one| ["p99", "max"].contains(&one.statistic));
+    let has_tail = line.statistics.iter().any(|one| one.statistic == "p99");
     let rank = samples - (samples as f64 * 0.99).ceil() as u64 + 1;
     let words = match rank {
         1 => "p99 is the worst of them".to_owned(),
@@ -599,12 +607,13 @@ fn next(comparison: &Comparison) -> Vec<Step> {
     let mut next = Vec::new();
     let command = comparison.lines.iter().find_map(|line| line.in_turn.as_deref());
     next.extend(command.map(|command| Step::new("measure in turn", command)));
-    if comparison.lines.len() == 1 && comparison.finding == Finding::Mixed {
-        let Words { a, b, .. } = Words::for_comparison(comparison);
-        let (tail, median) = match verdict(comparison).starts_with("better tail") {
-            true => (b, a),
-            false => (a, b),
-        };
+    let Words { a, b, .. } = Words::for_comparison(comparison);
+    let choice = match verdict(comparison) {
+        "better tail, worse median" => Some((b, a)),
+        "better median, worse tail" => Some((a, b)),
+        _ => None,
+    };
+    if let Some((tail, median)) = choice {
         next.push(Step::new("a deadline to meet", tail));
         next.push(Step::new("a short median", median));
     }

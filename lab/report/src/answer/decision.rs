@@ -152,7 +152,10 @@ pub fn status(run: &Run) -> Status {
 
 /// The starts of all cases with a deadline.
 pub(super) struct Starts<'a> {
+    /// The series that have each start once.
     pub(super) series: Vec<&'a SeriesResult>,
+    /// All series, as limits judge them: of each processor, and of all together.
+    judged: Vec<&'a SeriesResult>,
     pub(super) missed: u64,
     all: u64,
 }
@@ -164,10 +167,14 @@ impl<'a> Starts<'a> {
 
     /// The starts of these cases; `None` if none of them had a deadline.
     pub(super) fn from_cases(cases: impl Iterator<Item = &'a CaseResult>) -> Option<Self> {
-        let all = cases.flat_map(CaseResult::measured);
-        let series: Vec<&SeriesResult> = all.filter(|series| series.misses.is_some()).collect();
+        let mut series: Vec<&SeriesResult> = Vec::new();
+        let mut judged: Vec<&SeriesResult> = Vec::new();
+        for case in cases {
+            series.extend(case.counted().filter(|series| series.misses.is_some()));
+            judged.extend(case.measured().filter(|series| series.misses.is_some()));
+        }
         let (missed, all) = trust::misses_in(series.iter().copied())?;
-        Some(Self { series, missed, all })
+        Some(Self { series, judged, missed, all })
     }
 
     pub(super) fn unit(&self) -> &'static str {
@@ -219,10 +226,10 @@ impl<'a> Starts<'a> {
         self.series.iter().filter_map(share).fold(0.0, f64::max)
     }
 
-    /// The p99 of all series, from the least to the greatest of their repetitions.
+    /// The p99 of all judged series, from the least to the greatest of their repetitions.
     fn p99(&self) -> Option<String> {
         let p99 = Statistic::find("p99")?;
-        let spans = self.series.iter().filter_map(|series| Span::of_series(series, p99));
+        let spans = self.judged.iter().filter_map(|series| Span::of_series(series, p99));
         let (low, high) = spans
             .map(|span| (span.low, span.high))
             .reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))?;
@@ -264,11 +271,21 @@ pub fn figures(run: &Run) -> Option<List> {
         }
     };
     let allowed = |judged: &[&Limited<'_>]| {
-        let least = judged.iter().min_by(|one, other| one.bound.total_cmp(&other.bound));
-        least.map_or("–".to_owned(), |one| amount(one.bound, &one.unit, true))
+        let Some(first) = judged.first() else { return "–".to_owned() };
+        let bounds = || judged.iter().map(|one| one.bound);
+        let least = bounds().fold(f64::INFINITY, f64::min);
+        let most = bounds().fold(f64::NEG_INFINITY, f64::max);
+        let words = |bound| amount(bound, &first.unit, true);
+        match least < most {
+            true => format!("{} to {}", bare(&words(least), unit), words(most)),
+            false => words(least),
+        }
     };
     let (misses, p99, max) = (on("misses"), on("p99"), on("max"));
     let late = format!("{} of {}", grouped(starts.missed as f64), grouped(starts.all as f64));
+    // The starts of all cases stand together, and each case is allowed its own misses.
+    let each = misses.len() > 1 && misses.iter().any(|one| one.bound > 0.0);
+    let late_allowed = allowed(&misses) + if each { " each" } else { "" };
     let deadline = starts.deadline();
     let name = match &deadline {
         Some(deadline) => format!("starts later than {deadline}"),
@@ -279,7 +296,7 @@ pub fn figures(run: &Run) -> Option<List> {
         false => allowed(&max),
     };
     let mut rows = vec![
-        row(name, late, allowed(&misses), &misses),
+        row(name, late, late_allowed, &misses),
         row("worst".to_owned(), starts.worst(), most, &max),
     ];
     // Without a limit on it, the worst stands against its deadline; the limit on misses judges it.

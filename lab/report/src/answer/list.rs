@@ -97,6 +97,11 @@ impl<'a> Limited<'a> {
         Some(Self { case, limit, value, unit, bound, at_least, held, share })
     }
 
+    /// Returns whether the value is a time, or a number of instructions or cycles.
+    pub fn is_of_time(&self) -> bool {
+        matches!(&*self.unit, "ns" | "us" | "ms" | "s" | "instructions" | "cycles")
+    }
+
     /// Experiment, label and statistic.
     pub fn name(&self, run: &Run) -> String {
         let series = self.limit.series.as_deref().unwrap_or_default();
@@ -107,13 +112,15 @@ impl<'a> Limited<'a> {
 
     /// The value with its unit, in digits that tell it from the bound.
     pub fn value_words(&self) -> String {
-        span::beside(self.value, self.bound, &self.unit)
+        let [value, _] = span::both(self.value, self.bound, &self.unit);
+        value
     }
 
     /// The bound with its sign and unit, as `≤ 5 µs`.
     pub fn bound_words(&self) -> String {
         let sign = if self.at_least { "≥" } else { "≤" };
-        format!("{sign} {}", amount(self.bound, &self.unit, true))
+        let [_, bound] = span::both(self.value, self.bound, &self.unit);
+        format!("{sign} {bound}")
     }
 }
 

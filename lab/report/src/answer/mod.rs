@@ -247,9 +247,12 @@ fn context(run: &Run, rules: &Answering) -> Vec<String> {
         let release = system.split('-').next().unwrap_or_default();
         parts.extend([release.to_owned(), words(&run.context.processor)]);
     }
-    let size = run.cases.len() + run.peers.len();
-    let seconds = digits(run.context.seconds.round());
-    parts.push(format!("{} in {seconds} s", span::count(size, "case")));
+    let size = span::count(run.cases.len() + run.peers.len(), "case");
+    // The duration of an imported run is unknown.
+    parts.push(match run.context.imported.is_some() {
+        true => size,
+        false => format!("{size} in {} s", digits(run.context.seconds.round())),
+    });
     parts.retain(|part| !part.is_empty());
     parts
 }
@@ -337,6 +340,10 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
     let limits = list::limited(run);
     let missed: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
+    let slower: Vec<&Limited<'_>> = missed.iter().copied().filter(|one| one.is_of_time()).collect();
+    // An image that grew got no slower.
+    let (verb, missed) =
+        if slower.is_empty() { ("misses", missed) } else { ("got slower in", slower) };
     let unchecked = list::all_limits(run).saturating_sub(limits.len());
     match missed.first() {
         _ if limits.is_empty() => format!("{name} is {wins}{cost}"),
@@ -346,7 +353,7 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         ),
         None => format!("{name} did not get slower; it is {wins}{cost}"),
         Some(worst) => format!(
-            "{name} got slower in {} of {}: {} is {}, limit {}",
+            "{name} {verb} {} of {}: {} is {}, limit {}",
             missed.len(),
             span::count(limits.len(), "limit"),
             worst.name(run),
@@ -404,15 +411,21 @@ fn of_limits(run: &Run) -> String {
     let value = first.value_words();
     let nearest = format!("{} is {value}, limit {}", first.name(run), first.bound_words());
     let all = list::all_limits(run);
-    match missed {
-        0 if limits.len() < all => {
+    match (missed, limits.len()) {
+        (0, checked) if checked < all => {
+            let hold = if checked == 1 { "holds" } else { "hold" };
             format!(
-                "{} of {all} limits hold, the others were not checked; nearest: {nearest}",
-                limits.len()
+                "{checked} of {all} limits {hold}, the others were not checked; nearest: {nearest}"
             )
         }
-        0 => format!("All {} limits hold; nearest: {nearest}", limits.len()),
-        missed => format!("{missed} of {} limits are missed; farthest: {nearest}", limits.len()),
+        (0, 1) => format!("The only limit holds: {nearest}"),
+        (0, checked) => format!("All {checked} limits hold; nearest: {nearest}"),
+        (1, 1) if all == 1 => format!("The only limit is missed: {nearest}"),
+        (1, 1) => format!("The only checked limit is missed: {nearest}"),
+        (1, checked) => format!("1 of {checked} limits is missed: {nearest}"),
+        (missed, checked) => {
+            format!("{missed} of {checked} limits are missed; farthest: {nearest}")
+        }
     }
 }
 

@@ -178,7 +178,8 @@ fn panel(case: &CaseResult, rules: &Rounds, pick: &Pick, heading: String) -> Opt
     let wait = bare(&rule::figure(pick, case, "")?.words(), unit);
     let length = statistic.of_series(series)? * series.per * tick(case);
     if case.attachments.is_empty() {
-        return empty(heading, &format!("{wait} {unit}; this kernel keeps no record"));
+        let unit = if is_long(unit) { format!(" {unit}") } else { String::new() };
+        return empty(heading, &format!("{wait}{unit}; this kernel keeps no record"));
     }
     let Some(found) = Found::new(case, rules, pick, length) else {
         return empty(heading, "the kernel's record does not hold a whole round");
@@ -389,7 +390,7 @@ fn with_wait(runs: Vec<Stretch>, end: f64) -> Vec<Stretch> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chronoscope_run::sample;
+    use chronoscope_run::{Unit, sample};
 
     #[test]
     fn a_handler_interrupts_what_runs_below_it() {
@@ -428,5 +429,20 @@ mod tests {
         run.cases.push(other);
         assert_eq!(headings(&run)[1], "other@host · a");
         assert_eq!(headings(&run).len(), 2);
+    }
+
+    #[test]
+    fn a_wait_without_a_record_has_its_unit_once() {
+        let mut run = sample::run();
+        run.cases.truncate(1);
+        run.cases[0].attachments.clear();
+        let pick = Pick { experiment: run.cases[0].experiment.clone(), ..Pick::default() };
+        let wait = |run: &Run| {
+            let panels = panels(run, &Rounds::default(), &pick);
+            panels[0].wait.clone().unwrap_err().replace(['\u{a0}', '\u{202f}'], " ")
+        };
+        assert_eq!(wait(&run), "2.90 µs; this kernel keeps no record");
+        run.cases[0].series[0].unit = Unit::Cycles;
+        assert_eq!(wait(&run), "2 900 cycles; this kernel keeps no record");
     }
 }

@@ -175,12 +175,24 @@ pub fn amount(value: f64, unit: &str, exact: bool) -> String {
     if name.is_empty() { number } else { format!("{number}{TIE}{name}") }
 }
 
-/// A value with its unit and three digits, with as many decimals more as tell it from `bound`.
-pub fn beside(value: f64, bound: f64, unit: &str) -> String {
-    match is_long(unit) {
-        true => amount(value, unit, true),
-        false => units::show_apart(value, bound, unit).replacen(' ', TIE, 1),
+/// A value and its bound, each with its unit, in digits that tell them apart.
+pub fn both(value: f64, bound: f64, unit: &str) -> [String; 2] {
+    let is_whole = |number: f64| number.fract() == 0.0;
+    if is_long(unit) && is_whole(value) && is_whole(bound) {
+        return [amount(value, unit, true), amount(bound, unit, true)];
     }
+    let [value, closer] = units::show_both(value, bound, unit);
+    let bound = match closer == units::show(bound, unit) {
+        true => amount(bound, unit, true),
+        false => closer.replacen(' ', TIE, 1),
+    };
+    [value.replacen(' ', TIE, 1), bound]
+}
+
+/// A value with its unit, in digits that tell it from `bound`.
+pub fn beside(value: f64, bound: f64, unit: &str) -> String {
+    let [value, _] = both(value, bound, unit);
+    value
 }
 
 /// A number with one decimal below ten, and none above.

@@ -2,7 +2,7 @@
 //! without a measurement, and whether anything was judged. `docs/report.md` has the rules.
 
 use super::{
-    arrivals::{is_exhaustive, states},
+    arrivals::{from_states, is_exhaustive, states},
     list,
     rule::machine,
     span,
@@ -106,10 +106,7 @@ fn exactly(cases: &[&CaseResult], beside: bool) -> Option<Verdict> {
         cases.iter().any(|case| case.clock.as_ref().is_some_and(|clock| clock.domain == domain))
     };
     if !cases.is_empty() && cases.iter().all(|case| is_exhaustive(case)) {
-        let from = match states(cases) {
-            1 => "one state".to_owned(),
-            states => format!("{states} states each"),
-        };
+        let from = from_states(states(cases));
         let what = if has(Domain::Modelled) { "modelled cycles" } else { "nothing is sampled" };
         let what = format!("every arrival in this round, of these builds, from {from}; {what}");
         return Some(Verdict::good("Exhaustive", &what));
@@ -188,12 +185,21 @@ fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
         reasons.push(span::count(fewest, "repetition"));
     }
     reasons.truncate(3);
+    // A board has no load that is known, and its host's is not its own.
+    let is_known = |case: &&CaseResult| match machine(case) {
+        "host" => case.figure("load").is_some() || !run.context.load.is_empty(),
+        _ => case.figure("steal").is_some(),
+    };
+    let agree = match cases.iter().all(is_known) {
+        true => "a quiet machine; repetitions agree",
+        false => "repetitions agree",
+    };
     let times =
         |head: &str| if beside { format!("Times: {}", lower(head)) } else { head.to_owned() };
     Some(match (loose, noisy || fewest < FEWEST) {
         (true, _) => Verdict::bad(times("Trust magnitudes, not digits"), &reasons),
         (false, true) => Verdict::bad(times("Trust the medians, not the worst cases"), &reasons),
-        (false, false) => Verdict::good(times("Trust it"), "a quiet machine; repetitions agree"),
+        (false, false) => Verdict::good(times("Trust it"), agree),
     })
 }
 
@@ -236,8 +242,9 @@ pub fn limits(run: &Run) -> (usize, usize) {
 /// The samples of these series that missed their deadline, and all that had one; `None` if none had one.
 pub fn misses_in<'a>(series: impl Iterator<Item = &'a SeriesResult>) -> Option<(u64, u64)> {
     let counts = series.filter_map(|series| series.misses);
-    let sum =
-        counts.fold((0, 0), |(misses, samples), one| (misses + one.misses, samples + one.samples));
+    let sum = counts.fold((0_u64, 0_u64), |(misses, samples), one| {
+        (misses.saturating_add(one.misses), samples.saturating_add(one.samples))
+    });
     (sum.1 > 0).then_some(sum)
 }
 
@@ -245,7 +252,7 @@ pub fn misses_in<'a>(series: impl Iterator<Item = &'a SeriesResult>) -> Option<(
 /// had one.
 pub fn misses(run: &Run) -> Option<(u64, u64)> {
     let proven = run.cases.iter().filter(|case| case.is_proven());
-    misses_in(proven.flat_map(CaseResult::measured))
+    misses_in(proven.flat_map(CaseResult::counted))
 }
 
 /// The sentence on limits and deadlines; `None` if no case was measured.
@@ -338,6 +345,36 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_is_quiet_where_its_load_is_known() {
+        let mut run = quiet();
+        let reasons = |run: &Run| Trust::from_run(run).verdicts[0].reasons.clone();
+        assert_eq!(reasons(&run), "a quiet machine; repetitions agree");
+        run.context.load.clear();
+        assert_eq!(reasons(&run), "repetitions agree");
+        // A guest knows the time that its hypervisor took.
+        run.cases[0].target = "linux@vm".into();
+        assert_eq!(reasons(&run), "a quiet machine; repetitions agree");
+        run.cases[0].figures.clear();
+        assert_eq!(reasons(&run), "repetitions agree");
+    }
+
+    #[test]
+    fn kernels_tried_from_several_numbers_of_states_say_so() {
+        let case = |kernel: &str, label: &str| {
+            let mut case = sample::case("worst", label);
+            case.target = format!("{kernel}@cortex-m4").into();
+            case.clock.as_mut().unwrap().domain = Domain::Instructions;
+            case
+        };
+        let mut run = quiet();
+        let reasons = |run: &Run| Trust::from_run(run).verdicts[0].reasons.clone();
+        run.cases = vec![case("tandem", "tasks=2"), case("tandem", "tasks=10")];
+        assert!(reasons(&run).ends_with(", from 2 states each; nothing is sampled"));
+        run.cases.push(case("freertos", "tasks=2"));
+        assert!(reasons(&run).ends_with(", from 1 to 2 states; nothing is sampled"));
+    }
+
+    #[test]
     fn stolen_time_and_drift_are_reasons() {
         let mut run = quiet();
         run.cases[0].figures = vec![
@@ -362,6 +399,11 @@ mod tests {
         run.cases[0].series[0].misses = Some(MissRate::new(256, 20_000));
         assert_eq!(rest(&run), "256 of 20 000 samples missed the deadline.");
         assert!(Answer::from_run(&run).title.starts_with("256 of 20"));
+        // A file may hold any number.
+        let most = MissRate { misses: u64::MAX, samples: u64::MAX, ..MissRate::new(1, 1) };
+        run.cases[0].series[0].misses = Some(most);
+        run.cases.push(run.cases[0].clone());
+        assert_eq!(misses(&run), Some((u64::MAX, u64::MAX)));
     }
 
     #[test]

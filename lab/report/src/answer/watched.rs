@@ -19,8 +19,7 @@ pub fn sentence(run: &Run, experiment: &str) -> Option<String> {
     let Some(bound) = bound(case, series) else {
         return Some(format!("{name}: {median}{longest} the longest of {count} rounds"));
     };
-    let allowed = span::amount(bound, series.unit.name(), true);
-    let longest = span::beside(series.summary.max?, bound, series.unit.name());
+    let [longest, allowed] = span::both(series.summary.max?, bound, series.unit.name());
     let missed = missed(series, bound);
     Some(match (missed.count, series.summary.count) {
         (0, 1) => format!("the only round of {name} took {longest}, within {allowed}"),
@@ -105,6 +104,8 @@ mod tests {
         let over = words(&run(&[1_643.0, 1_600.0], 2, 1_643.0, 1_640.0));
         assert!(over.starts_with("1 of 2 rounds of loop took over 1.64 µs: "), "{over}");
         assert!(over.ends_with("1.643 µs the longest"), "{over}");
+        let near = words(&run(&[1_646.0, 1_600.0], 2, 1_646.0, 1_645.6));
+        assert!(near.starts_with("1 of 2 rounds of loop took over 1.6456 µs: "), "{near}");
     }
 
     #[test]

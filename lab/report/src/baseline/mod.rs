@@ -437,6 +437,17 @@ mod tests {
     }
 
     #[test]
+    fn all_that_a_baseline_holds_is_checked() {
+        let judge = StatisticChoice::read(&["p50", "mean"]).unwrap();
+        let run = exact(250.0);
+        let (baseline, _) = Baseline::from_run(&run, &judge);
+        assert_eq!(findings(&baseline, &run), [Finding::Pass]);
+        let mut slower = run;
+        slower.cases[0].series[0].by_repetition.iter_mut().for_each(|one| one.mean += 1.0);
+        assert_eq!(findings(&baseline, &slower), [Finding::Regression]);
+    }
+
+    #[test]
     fn times_are_judged_by_their_scatter_and_the_machine_s_speed() {
         let wall = |scale: f64| {
             let p50s = [100.0, 101.0, 99.0, 100.5, 99.6, 100.2].map(|value| value * 30.0 * scale);

@@ -36,10 +36,15 @@ fn load(a: &Context, b: &Context) -> Option<String> {
     let each = |context: &Context| Some(context.load.first()? / context.processors.max(1) as f64);
     let differs = (each(a)? - each(b)?).abs() >= LOAD;
     differs.then(|| {
-        format!(
-            "the load was {} beside A and {} beside B, on {} processors",
-            a.load[0], b.load[0], b.processors
-        )
+        let on = |context: &Context| match context.processors {
+            1 => "1 processor".to_owned(),
+            several => format!("{several} processors"),
+        };
+        let (on_a, on_b) = match a.processors == b.processors {
+            true => (String::new(), on(b)),
+            false => (format!(", on {}", on(a)), on(b)),
+        };
+        format!("the load was {} beside A{on_a} and {} beside B, on {on_b}", a.load[0], b.load[0])
     })
 }
 

@@ -463,6 +463,12 @@ fn with_figures(
     let has_tail = ![(pair.a, a), (pair.b, b)].iter().any(is_of_batches);
     for statistic in COMPARED_STATISTICS {
         let wanted = match named {
+            // A baseline has no target. All that it holds is checked.
+            [] if pair.a.target.is_empty() => {
+                let is_held = |values: Vec<f64>| values.iter().all(|value| !value.is_nan());
+                let of_body = ["p50", "mean"].contains(&statistic.name);
+                values(statistic, pair.a, a).is_some_and(is_held) && (has_tail || of_body)
+            }
             [] => statistic.is_usual(exact) && (has_tail || statistic.name == "p50"),
             _ => named.iter().any(|one| one.name == statistic.name),
         };

@@ -1,8 +1,8 @@
 //! Findings as sentences.
 
-use super::{Comparison, Finding, Line, StatisticLine};
+use super::{BetweenRuns, Comparison, Finding, Line, StatisticLine};
 use chronoscope_statistics::{Interval, Settled};
-use chronoscope_units::digits;
+use chronoscope_units::{digits, show_ratio};
 
 /// The finding on a series, with all its statistics: `slower at the median (× 1.15), 42 × shorter
 /// at p99: mixed`. Empty without statistics. `pairs` says that repetitions are pairs.
@@ -67,8 +67,8 @@ enum Statement {
     SlowerBy(Interval, f64),
     /// The growth that cannot be excluded.
     Open(Option<f64>),
-    /// The scatter between runs is unknown.
-    NotJudged,
+    /// The scatter between runs is unknown, or too large for the number of runs that taught it.
+    NotJudged(Option<BetweenRuns>),
     Inconclusive,
 }
 
@@ -83,13 +83,15 @@ impl Statement {
             (Finding::Regression, Some(ratio)) if ratio >= 2.0 => Self::Longer(ratio),
             (Finding::Regression, Some(ratio)) => Self::Slower(ratio),
             (Finding::Regression, None) => Self::FromZero,
-            (Finding::Improvement, Some(ratio)) if ratio <= 0.5 => Self::Shorter(1.0 / ratio),
+            (Finding::Improvement, Some(ratio)) if ratio > 0.0 && ratio <= 0.5 => {
+                Self::Shorter(1.0 / ratio)
+            }
             (Finding::Improvement, ratio) => Self::Faster(ratio.unwrap_or_default()),
             (Finding::Pass, _) if is_equal() => Self::Same,
             (Finding::Pass, _) => Self::NotSlower,
             (Finding::NoRegressionShown, _) => match slower_by(statistic) {
                 Some(ends) => Self::SlowerBy(ends, statistic.threshold),
-                None if is_not_judged(statistic) => Self::NotJudged,
+                None if is_not_judged(statistic) => Self::NotJudged(statistic.between_runs),
                 None => Self::Open(statistic.at_most),
             },
             _ => Self::Inconclusive,
@@ -107,7 +109,7 @@ impl Statement {
             Self::NotSlower => "not slower",
             Self::SlowerBy(..) => "slower by",
             Self::Open(_) => "open",
-            Self::NotJudged => "not judged",
+            Self::NotJudged(_) => "not judged",
             Self::Inconclusive => "inconclusive",
         }
     }
@@ -117,12 +119,19 @@ impl Statement {
     fn text(self, at: &str, again: bool) -> String {
         let words = if again { String::new() } else { format!("{} ", self.words()) };
         match self {
-            Self::Slower(ratio) | Self::Faster(ratio) => format!("{words}{at} (× {ratio:.2})"),
+            Self::Faster(0.0) => format!("down to 0 {at}"),
+            Self::Slower(ratio) | Self::Faster(ratio) => {
+                format!("{words}{at} (× {})", show_ratio(ratio, 2))
+            }
             Self::Longer(factor) | Self::Shorter(factor) => {
                 format!("{} × {words}{at}", times(factor))
             }
             Self::SlowerBy(ends, threshold) => format!("{at} {}", open_by(ends, threshold)),
-            Self::NotJudged => {
+            Self::NotJudged(Some(BetweenRuns { runs: Some(runs), scatter })) => format!(
+                "{at} nothing can be said, as {runs} earlier runs differ by {} %",
+                digits((scatter * 100.0).round())
+            ),
+            Self::NotJudged(_) => {
                 format!("{at} nothing can be said, as three earlier runs at least are needed")
             }
             Self::Open(Some(share)) => format!("{at} {} cannot be excluded", up_to(share)),
@@ -164,7 +173,7 @@ pub fn in_a_word(statistic: &StatisticLine) -> &'static str {
         Statement::Same => "same",
         Statement::NotSlower => "not slower",
         Statement::SlowerBy(..) => "slower, open",
-        Statement::NotJudged => "not judged",
+        Statement::NotJudged(_) => "not judged",
         _ => statistic.finding.words(),
     }
 }

@@ -140,17 +140,23 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
         return html! { (ranking) };
     }
     let missed = limits.iter().filter(|one| !one.held).count();
+    let is_slower = limits.iter().any(|one| !one.held && one.is_of_time());
     let unchecked = all_limits(run).saturating_sub(limits.len());
     let (sign, class, word) = match (missed, unchecked) {
         (0, 0) => ("✓", "good", "No"),
         (0, _) => ("!", "bad", "Not decided"),
-        _ => ("!", "bad", "Yes"),
+        _ if is_slower => ("!", "bad", "Yes"),
+        _ => ("!", "bad", "No"),
+    };
+    let question = match missed == 0 || is_slower {
+        true => format!("Did {} get slower?", rules.subject),
+        false => format!("Does {} keep its limits?", rules.subject),
     };
     html! {
         div class="two rank" {
             div { (ranking) }
             div.limits {
-                h2 { "Did " (*rules.subject) " get slower?" }
+                h2 { (question) }
                 p {
                     b class=(class) { (sign) " " (word) ":" }
                     " " (missed) " of " (span::count(limits.len(), "limit")) " missed."

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use crate::answer::{
-    arrivals::{Strip, most_states},
+    arrivals::{Strip, from_states, states_of_strips},
     span::{self, grouped},
 };
 
@@ -23,11 +23,14 @@ const HIDES: f64 = 2.0;
 /// The strips, and the words beside them.
 pub fn figure(strips: &[Strip]) -> Markup {
     let longest = strips.iter().map(Strip::longest).fold(1.0, f64::max);
+    let states = states_of_strips(strips);
     html! {
         div class="two on" {
             div {
                 p.cap {
-                    "From the arrival to the handler, for an arrival at each "
+                    "From the arrival to "
+                    (strips.first().map_or("the handler", Strip::end_words))
+                    ", for an arrival at each "
                     (strips.first().map_or("instruction", Strip::place_unit)) " of one round"
                     @if let Some(unit) = strips.first().and_then(Strip::plain_unit) { "; in " (unit) }
                 }
@@ -37,10 +40,8 @@ pub fn figure(strips: &[Strip]) -> Markup {
                 h2 { "What was tried" }
                 p.cap {
                     "Every arrival within one round, of these builds, from "
-                    @match most_states(strips) {
-                        1 => "one state",
-                        states => { (states) " states each; the picture has the worst" }
-                    }
+                    (from_states(states))
+                    @if states.1 > 1 { "; the picture has the worst" }
                     ": none waits longer."
                 }
                 h2 { "What was not" }

@@ -71,9 +71,8 @@ pub fn overview(name: &str, run: &Run) -> Markup {
         .megahertz
         .map_or(String::new(), |megahertz| format!("{} MHz", digits(megahertz.round())));
     let machine = joined(&[context.host.as_str(), &context.system, &context.processor, &speed]);
-    let size = run.cases.len() + run.peers.len();
-    let length = format!("{size} cases in {}", table::conditions::length(context));
-    let time = joined(&[context.date.as_str(), &length, &context.program]);
+    let extent = table::conditions::extent(run);
+    let time = joined(&[context.date.as_str(), &extent, &context.program]);
     let cases = run.cases.iter().map(|case| (case.verdict.status, case.outcome()));
     let peers = run.peers.iter().map(|peer| peer.verdict.status);
     let statuses: Vec<(Status, &str)> =
@@ -124,5 +123,22 @@ pub fn list<S: Render>(class: &str, title: &str, lines: impl IntoIterator<Item =
                 ul { @for line in lines { li { (line) } } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chronoscope_run::sample;
+
+    #[test]
+    fn an_overview_has_the_size_of_its_run() {
+        let mut run = sample::run();
+        run.cases.truncate(1);
+        let shown = |run: &Run| overview("", run).into_string();
+        assert!(shown(&run).contains("1 case in 1.50 s · "), "{}", shown(&run));
+        // The duration of an imported run is unknown.
+        run.context.imported = sample::full().context.imported;
+        assert!(shown(&run).contains(" · 1 case · "), "{}", shown(&run));
     }
 }

@@ -1,5 +1,7 @@
 //! Scales map values to positions in a picture, and choose an axis' ticks.
 
+use chronoscope_units::show_ratio;
+
 /// An axis' scale: maps the values `low` to `high` to the positions `from` to `to`, in SVG units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -101,9 +103,9 @@ pub fn tail(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
-/// A ratio to a thousandth.
+/// A ratio to a thousandth, and closer where it would look like 0 or like 1.
 pub fn times(ratio: f64) -> String {
-    format!("×{ratio:.3}")
+    format!("×{}", show_ratio(ratio, 3))
 }
 
 /// Makes the ends of a scale finite, ordered and distinct.

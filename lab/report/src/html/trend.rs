@@ -60,7 +60,7 @@ pub fn of_history(comparison: &Comparison, rows: &[CaseRow]) -> Markup {
         trends.filter(|trend| trend.values.iter().flatten().count() > 0).collect();
     let names: Vec<String> = runs.iter().map(|run| format!("run {run}")).collect();
     let which = format!("{} to {}, {} of the store", names[0], names[names.len() - 1], names.len());
-    section(&trends, &names, &which, "verdict on B")
+    section(&trends, &names, (&which, "p50"), "verdict on B")
 }
 
 /// The trends over the runs of several comparisons with the same A, which is the first of `runs`.
@@ -86,12 +86,23 @@ pub fn of_runs(comparisons: &[Comparison], runs: &[&str]) -> Markup {
         }
     }
     let names: Vec<String> = runs.iter().map(|run| run.to_string()).collect();
-    section(&trends, &names, &joined(runs), "worst verdict")
+    let lines = || comparisons.iter().flat_map(|comparison| &comparison.lines);
+    let judged: BTreeSet<&str> =
+        lines().filter_map(|line| Some(line.statistics.first()?.statistic)).collect();
+    let figure = judged.first().filter(|_| judged.len() == 1).copied().unwrap_or("figure");
+    section(&trends, &names, (&joined(runs), figure), "worst verdict")
 }
 
-fn section(trends: &[Trend<'_>], runs: &[String], which: &str, verdict: &str) -> Markup {
+/// The trends. `which` names the runs and `figure` the statistic.
+fn section(
+    trends: &[Trend<'_>],
+    runs: &[String],
+    (which, figure): (&str, &str),
+    verdict: &str,
+) -> Markup {
     let rows = html! { @for trend in trends { (row(trend, runs)) } };
-    let head = ["case", "p50 from run to run", "first", "last", "last / first", verdict];
+    let figure = format!("{figure} from run to run");
+    let head = ["case", &figure, "first", "last", "last / first", verdict];
     html! {
         section.trend {
             h2 { "From run to run" }

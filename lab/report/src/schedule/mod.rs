@@ -8,7 +8,7 @@ pub use json::json;
 use chronoscope_run::Status;
 use chronoscope_statistics::schedule::{
     Costs, Task,
-    analysis::{Response, Room},
+    analysis::{GREATEST_SCALE, Response, Room},
 };
 use chronoscope_units::{show, words::listed};
 
@@ -219,10 +219,13 @@ impl Schedule {
         let (row, room) = rooms.min_by_key(|(_, room)| room.ticks)?;
         let misses = &self.rows.get(room.misses)?.name;
         Some(format!(
-            "room: {} more in {} and {misses} misses; all execution times × {:.2}",
+            "room: {} more in {} and {misses} misses; all execution times × {}",
             self.time(room.ticks + 1),
             row.name,
-            (self.scale as f64 / 10.0).floor() / 100.0,
+            match self.scale {
+                GREATEST_SCALE => format!("{} or more", GREATEST_SCALE / 1000),
+                scale => format!("{:.2}", (scale as f64 / 10.0).floor() / 100.0),
+            },
         ))
     }
 

@@ -53,16 +53,24 @@ pub fn machines(run: &Run) -> Vec<(&str, Vec<String>)> {
 
 /// The number of cases, their duration, and a remark on a debug build.
 pub fn size(run: &Run) -> String {
-    let mut size = format!("{} in {}", run_size(run), length(&run.context));
+    let mut size = extent(run);
     if run.context.build == "debug" {
         size.push_str(" · a debug build: the code around the kernel is slow");
     }
     size
 }
 
+/// The number of cases, and their duration, which is unknown for an imported run.
+pub fn extent(run: &Run) -> String {
+    match run.context.imported.is_some() {
+        true => run_size(run),
+        false => format!("{} in {}", run_size(run), length(&run.context)),
+    }
+}
+
 /// The duration of a run, and the sum of its cases' durations if it is known. A run of peers alone has
 /// no case.
-pub fn length(context: &Context) -> String {
+fn length(context: &Context) -> String {
     let sum = context.case_seconds.filter(|sum| *sum > 0.0);
     let sum = sum.map(|sum| format!("; their times add up to {} s", digits(sum)));
     format!("{} s{}", digits(context.seconds), sum.unwrap_or_default())

@@ -41,10 +41,11 @@ fn title(case: &CaseResult, several_targets: bool, cycles: &Cycles) -> String {
     };
     let asleep = match cycles.asleep {
         0 => String::new(),
-        asleep => format!(
-            "; each has {} idle cycles more",
-            digits(asleep as f64 / cycles.windows.max(1) as f64)
-        ),
+        asleep => {
+            let on_average = if cycles.windows == 1 { "" } else { "on average " };
+            let each = digits(asleep as f64 / cycles.windows.max(1) as f64);
+            format!("; {on_average}{each} idle cycles more")
+        }
     };
     format!("{}{target}: {windows} with pin D0 high{asleep}", name(case))
 }
@@ -65,7 +66,7 @@ fn rows(cycles: &Cycles) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> =
         shown.iter().map(|spent| row(&spent.name, spent.cycles, spent.retired)).collect();
     if !rest.is_empty() {
-        let sum = |of: fn(&Spent) -> u64| rest.iter().map(of).sum();
+        let sum = |of: fn(&Spent) -> u64| rest.iter().map(of).fold(0, u64::saturating_add);
         rows.push(row(
             &format!("{} others", rest.len()),
             sum(|spent| spent.cycles),
@@ -96,8 +97,13 @@ mod tests {
         assert_eq!(line("tandem_suspend")[1..], ["11", "55.0", "8"]);
         assert_eq!(line("2 others")[2..], ["2", "10.0", "2"]);
         assert!(
-            text.contains("mean of 10 windows with pin D0 high; each has 500 idle cycles more\n"),
+            text.contains("mean of 10 windows with pin D0 high; on average 500 idle cycles more\n"),
             "{text}"
         );
+        // A file may hold any number.
+        let rows = [&[spent("tandem_suspend", 110, 80)], &few[..]].concat();
+        let rows = rows.into_iter().map(|one| Spent { cycles: u64::MAX, ..one }).collect();
+        run.cases[0].cycles = Some(Cycles { windows: 1, total: u64::MAX, asleep: 0, rows });
+        assert!(section(&run).contains("2 others"));
     }
 }

@@ -6,6 +6,7 @@ use super::{Group, INTERVAL, WIDTH};
 use crate::{Paint, text_table::Side, text_table::TextTable, text_table::wrap};
 use chronoscope_run::{
     Alternation, CaseResult, Domain, Precision, Role, Run, SeriesResult, Statistic, Unit,
+    names::TOGETHER,
 };
 use chronoscope_statistics::{Basis, Slope, chance_of_new_maximum, median};
 use chronoscope_units::{digits, show, show_between, show_range, show_two};
@@ -77,7 +78,8 @@ fn longer_runs(run: &Run) -> Option<String> {
     cases.peek()?;
     let day = cases.find_map(|case| {
         let interval: f64 = case.parameters.get("interval_us")?.parse().ok()?;
-        let seconds = case.measured().next()?.summary.count as f64 * interval / 1e6;
+        let one = case.measured().find(|series| *series.name != *TOGETHER)?;
+        let seconds = one.summary.count as f64 * interval / 1e6;
         // Rounding must not make the chance of an uncertain event 100 %.
         let percent = (1000.0 * chance_of_new_maximum(seconds, 86_400.0)?).floor() / 10.0;
         Some(format!(", a day of {} with {percent} %", case.experiment))
@@ -274,11 +276,12 @@ fn misses(series: &SeriesResult) -> Option<String> {
     let deadline = show(deadline, series.unit.name());
     let head =
         format!("later than {deadline}: {} of {} in this run", misses.misses, misses.samples);
+    let samples = |count: u64| format!("{count} sample{}", if count == 1 { "" } else { "s" });
     let episodes = match series.bursts.map(|bursts| (bursts.episodes, bursts.longest)) {
         None | Some((0, _)) => String::new(),
-        Some((1, longest)) => format!(", in 1 episode of {longest} samples"),
+        Some((1, longest)) => format!(", in 1 episode of {}", samples(longest)),
         Some((episodes, longest)) => {
-            format!(", in {episodes} episodes, the longest of {longest} samples")
+            format!(", in {episodes} episodes, the longest of {}", samples(longest))
         }
     };
     Some(head + &episodes)
@@ -328,6 +331,14 @@ mod tests {
         // 5000 samples at 1 ms are 5 s.
         run.cases[1].parameters.insert("interval_us".into(), "1000".into());
         assert_eq!(longer_runs(&run), Some(format!("{usual}, a day of switch with 99.9 %\n")));
+        // One processor's samples take as long as both processors' together.
+        run.cases[1].series[0].summary.count = 50_000_000;
+        let day = format!("{usual}, a day of switch with 63.3 %\n");
+        assert_eq!(longer_runs(&run), Some(day.clone()));
+        let mut all = run.cases[1].series[0].clone();
+        (all.name, all.summary.count) = ("all processors".into(), 100_000_000);
+        run.cases[1].series.insert(0, all);
+        assert_eq!(longer_runs(&run), Some(day));
         for case in &mut run.cases {
             case.clock.iter_mut().for_each(|clock| clock.domain = Domain::Instructions);
         }
@@ -353,6 +364,9 @@ mod tests {
         assert!(line.ends_with(end), "{line}");
         (bursts.episodes, bursts.longest) = (1, 1);
         series.bursts = Some(bursts);
-        assert!(misses(&series).unwrap().ends_with(", in 1 episode of 1 samples"));
+        assert!(misses(&series).unwrap().ends_with(", in 1 episode of 1 sample"));
+        bursts.episodes = 3;
+        series.bursts = Some(bursts);
+        assert!(misses(&series).unwrap().ends_with(", in 3 episodes, the longest of 1 sample"));
     }
 }

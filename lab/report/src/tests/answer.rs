@@ -9,9 +9,9 @@ use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
 use crate::answer::{Answer, TITLE, explain, rules, terminal};
 use crate::{
-    Paint, Screen, format::EVIDENCE, format::EXPLANATION, format::FULL, format::RunWriter,
+    Paint, Screen, format::EVIDENCE, format::EXPLANATION, format::FULL, format::RunWriter, html,
 };
-use chronoscope_run::{Answering, Run, answer::Layout, sample};
+use chronoscope_run::{Answering, CaseResult, Limit, Quantity, Run, answer::Layout, sample};
 use serde::Deserialize;
 
 fn folder() -> PathBuf {
@@ -299,6 +299,67 @@ fn what_has_no_room_is_named() {
     );
     let list = narrow("p4-linux-rt", 48);
     assert!(list.contains("left out for want of width: here / published"), "{list}");
+}
+
+/// An image that grew is no slower.
+#[test]
+fn a_missed_limit_makes_a_kernel_slower_where_it_is_of_time() {
+    let mut run = load("tandem");
+    let title = |run: &Run| Answer::from_run(run).title;
+    let page = |run: &Run| html::render(&[(String::new(), run)]);
+    assert!(page(&run).contains("<h2>Did tandem get slower?</h2>"));
+    let miss = |run: &mut Run, experiment: &str| {
+        let limited =
+            |case: &&mut CaseResult| case.experiment == experiment && !case.limits.is_empty();
+        let case = run.cases.iter_mut().find(limited).unwrap();
+        case.limits[0].at_most = Some(Quantity(1.0));
+    };
+    miss(&mut run, "image");
+    let found = title(&run);
+    assert!(found.starts_with("tandem misses 1 of 41 limits: image "), "{found}");
+    assert!(page(&run).contains("<h2>Does tandem keep its limits?</h2>"));
+    miss(&mut run, "switch");
+    let found = title(&run);
+    assert!(found.starts_with("tandem got slower in 1 of 41 limits: switch "), "{found}");
+    assert!(page(&run).contains("<h2>Did tandem get slower?</h2>"));
+}
+
+#[test]
+fn limits_are_counted_in_the_title() {
+    let mut run = sample::run();
+    run.cases.truncate(1);
+    run.answering = Some(Answering { layout: Layout::Limits, ..Answering::default() });
+    let mut title = |bounds: &[f64]| {
+        let limit = |bound: &f64| Limit {
+            statistic: "p50".into(),
+            series: None,
+            at_most: Some(Quantity(*bound)),
+            at_least: None,
+            exhaustive: false,
+        };
+        run.cases[0].limits = bounds.iter().map(limit).collect();
+        Answer::from_run(&run).title
+    };
+    for (bounds, begin) in [
+        (vec![1e9], "The only limit holds: switch "),
+        (vec![1.0], "The only limit is missed: switch "),
+        (vec![1e9, 1e9], "All 2 limits hold; nearest: switch "),
+        (vec![1e9, 1.0], "1 of 2 limits is missed: switch "),
+        (vec![1.0, 1.0], "2 of 2 limits are missed; farthest: switch "),
+    ] {
+        let found = title(&bounds);
+        assert!(found.starts_with(begin), "{found}");
+    }
+}
+
+#[test]
+fn the_duration_of_an_imported_run_is_unknown() {
+    let mut run = sample::run();
+    run.context.seconds = 0.0;
+    let last = |run: &Run| Answer::from_run(run).context.pop();
+    assert_eq!(last(&run).as_deref(), Some("6 cases in 0 s"));
+    run.context.imported = sample::full().context.imported;
+    assert_eq!(last(&run).as_deref(), Some("6 cases"));
 }
 
 #[test]

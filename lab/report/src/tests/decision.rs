@@ -2,6 +2,7 @@
 
 use super::answer::load;
 use crate::answer::{Answer, decision::Decision, rules};
+use crate::outcomes::Outcomes;
 use chronoscope_run::{Quantity, Run, Status};
 use chronoscope_statistics::Interval;
 
@@ -76,6 +77,37 @@ fn cases_with_different_deadlines_have_none_in_the_title() {
     let list = crate::answer::decision::figures(&run).unwrap();
     assert_eq!(list.rows[0].cells[0], "starts after their deadlines");
     assert_eq!((list.rows[1].cells[2].as_str(), list.rows[1].status), ("–", Status::Pass));
+}
+
+/// A case on two processors has a series for each, and one with the starts of both.
+#[test]
+fn starts_on_several_processors_are_counted_once() {
+    let run = load("isolated");
+    assert_eq!(
+        title(&run),
+        "No: 7 of 4 000 starts came more than 500 µs late, the worst by 1.69 ms"
+    );
+    let line = Answer::from_run(&run).late.unwrap();
+    let late = line.places[0].repetitions.iter().map(|one| one.late.len());
+    assert_eq!((line.places[0].late, late.collect::<Vec<_>>()), (7, vec![0, 7]));
+    // 4000 starts of 11.87142 µs on average.
+    let seconds = Outcomes::of_run(&run).all[2].seconds.unwrap();
+    assert!((seconds - 0.047_485_68).abs() < 1e-9, "{seconds}");
+}
+
+#[test]
+fn limits_that_differ_are_shown_as_a_range() {
+    let mut run = held();
+    run.cases[0].limits = run.cases[1].limits.clone();
+    let cells = |run: &Run, row: usize| {
+        let list = crate::answer::decision::figures(run).unwrap();
+        list.rows[row].cells[2].replace('\u{a0}', " ")
+    };
+    assert_eq!([cells(&run, 0), cells(&run, 2)], ["0", "50 µs"]);
+    for limit in &mut run.cases[0].limits {
+        limit.at_most = Some(Quantity(if &*limit.statistic == "misses" { 3.0 } else { 100e3 }));
+    }
+    assert_eq!([cells(&run, 0), cells(&run, 2)], ["0 to 3 each", "50 µs to 100 µs"]);
 }
 
 #[test]

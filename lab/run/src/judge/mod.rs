@@ -1,7 +1,7 @@
 //! Judging: computes the verdict of a case, or of a peer, from its figures.
 
 use crate::{CaseResult, Paired, Status, Verdict};
-use chronoscope_units::{OneLine, count, show};
+use chronoscope_units::{OneLine, count, digits, show};
 
 /// The results of a case whose verdict is to be made.
 pub struct Unjudged {
@@ -111,7 +111,7 @@ fn missed(paired: &Paired) -> Option<String> {
             ratio.median,
             ratio.min,
             ratio.max,
-            100.0 * within
+            digits(100.0 * within)
         )
     })
 }

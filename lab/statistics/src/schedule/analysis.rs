@@ -185,8 +185,11 @@ pub fn room(tasks: &[Task], costs: &Costs, place: usize) -> Option<Room> {
     Some(Room { ticks, misses })
 }
 
+/// The greatest factor that [`scale`] tries, in thousandths.
+pub const GREATEST_SCALE: u64 = 100_000;
+
 /// The most by which all execution times may be multiplied with all deadlines met, in thousandths,
-/// up to 100,000; critical sections grow as well. 0 if deadlines are missed without any work.
+/// up to [`GREATEST_SCALE`]; critical sections grow as well. 0 if deadlines are missed without any work.
 pub fn scale(tasks: &[Task], costs: &Costs) -> u64 {
     let scaled = |thousandths: u64| {
         let times = |ticks: u64| (u128::from(ticks) * u128::from(thousandths) / 1000) as u64;
@@ -199,7 +202,7 @@ pub fn scale(tasks: &[Task], costs: &Costs) -> u64 {
         }
         tasks
     };
-    last(100_000, |thousandths| all_meet(&scaled(thousandths), costs))
+    last(GREATEST_SCALE, |thousandths| all_meet(&scaled(thousandths), costs))
 }
 
 /// The largest number up to `most` with `holds`, which holds for all below one number and for none

@@ -20,7 +20,8 @@ pub(super) fn lines(spread: &Spread, width: usize, most: usize) -> Vec<Line> {
     let mut lines = vec![Line::styled(Style::Dim, head)];
     let hidden = (spread.rungs.len() + 1).saturating_sub(most.max(SHORTEST));
     if hidden > 0 {
-        let left_out: u64 = spread.rungs[..hidden + 1].iter().map(|rung| rung.count).sum();
+        let shorter = spread.rungs[..hidden + 1].iter().map(|rung| rung.count);
+        let left_out = shorter.fold(0, u64::saturating_add);
         let before = format!("before {}", froms[hidden + 1]);
         lines.push(Line::plain(row(&before, &grouped(left_out as f64))));
     }
@@ -37,4 +38,21 @@ pub(super) fn lines(spread: &Spread, width: usize, most: usize) -> Vec<Line> {
         );
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chronoscope_run::{names::WATCH, sample};
+
+    /// A file may hold any number.
+    #[test]
+    fn the_greatest_number_of_rounds_is_never_exceeded() {
+        let mut run = sample::run();
+        run.cases = vec![sample::case(WATCH, "")];
+        let rounds = (0..6).map(|power| (10_f64.powi(power), u64::MAX));
+        run.cases[0].series[0].histogram = rounds.collect();
+        let spread = Spread::from_run(&run).unwrap();
+        assert_eq!(lines(&spread, 80, SHORTEST).len(), SHORTEST);
+    }
 }

@@ -281,6 +281,24 @@ fn samples_that_are_all_alike_have_no_worst() {
 }
 
 #[test]
+fn arrivals_are_shown_with_the_end_of_their_wait_and_the_states() {
+    let case = |target: &str, label: &str| {
+        let mut case = CaseResult { target: target.into(), ..sample::case("worst", label) };
+        case.series[0].name = "arrival to actuate".into();
+        case.series[0].samples = (0..10).map(|at| (f64::from(at), 20.0)).collect();
+        case
+    };
+    let mut cases =
+        vec![case("tandem@cortex-m4", "tasks=2"), case("freertos@cortex-m4", "tasks=2")];
+    let page = page_of(&run_of(cases.clone()));
+    assert!(page.contains("From the arrival to actuate, for an arrival at each instruction"));
+    assert!(page.contains("of these builds, from one state: none waits longer."));
+    cases.push(case("tandem@cortex-m4", "tasks=10"));
+    let page = page_of(&run_of(cases));
+    assert!(page.contains("from 1 to 2 states; the picture has the worst: none waits longer."));
+}
+
+#[test]
 fn the_cause_of_a_worst_sample_is_named() {
     let mut case = sample::case("switch", "");
     case.series[0].samples =
