@@ -63,6 +63,8 @@ pub fn execute(
             names[0]
         );
     };
+    let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
+    ensure!(of <= MOST_SHARDS, "`--shards {of}`: write {MOST_SHARDS} or fewer");
     check(machines, arguments, cases)?;
     let output = &arguments.output;
     report::check(output.output.as_deref())?;
@@ -72,8 +74,6 @@ pub fn execute(
     }
     let start = Instant::now();
     let context = context::now(REVISION);
-    let of = usize::try_from(arguments.shards.unwrap_or(SHARDS))?;
-    ensure!(of <= MOST_SHARDS, "`--shards {of}`: write {MOST_SHARDS} or fewer");
     let words = Words { program: env::current_exe()?, after: of_a_shard(env::args_os().skip(2)) };
     let (parts, context) = parts(arguments.resume, &words, of, context)?;
     let _gathering = alone(&parts)?;

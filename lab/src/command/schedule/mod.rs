@@ -69,9 +69,7 @@ pub fn execute(arguments: &cli::Schedule) -> Result<u8> {
     let stored = measured.store();
     if measured.run()?.context.interrupted {
         stored?;
-        console::remark(
-            "interrupted: the costs that were measured are stored, and no schedule is made",
-        );
+        console::remark("interrupted: no schedule is made");
         return Ok(INTERRUPTED);
     }
     let file = arguments.output.as_deref();
