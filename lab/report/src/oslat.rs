@@ -60,6 +60,24 @@ fn longest(turns: &[(u64, u64)], gap: Option<f64>) -> u64 {
     turns.iter().map(|(length, _)| *length).chain(gap.map(above)).max().unwrap_or(1)
 }
 
+/// The turns by their lengths in µs: `counted` as the port has them, in which those from [`COUNTED_TOGETHER`]
+/// on are the longest of the gaps, whose lengths are in ns.
+fn by_length(counted: impl Iterator<Item = (u64, u64)>, gaps: &[(f64, u64)]) -> Vec<(u64, u64)> {
+    let (mut turns, together): (Vec<_>, Vec<_>) =
+        counted.partition(|(length, _)| *length < COUNTED_TOGETHER);
+    // The histogram's length may be 0.1 % too long, so the number says which gaps these are.
+    let mut left: u64 = together.iter().map(|(_, count)| count).sum();
+    let mut longer = Vec::new();
+    for (ns, count) in gaps.iter().rev() {
+        let count = left.min(*count);
+        left -= count;
+        longer.push((above(*ns).max(COUNTED_TOGETHER), count));
+    }
+    longer.push((COUNTED_TOGETHER, left));
+    turns.extend(longer.into_iter().rev().filter(|(_, count)| *count > 0));
+    turns
+}
+
 /// The loops of a case, by their processors.
 fn cores(case: &CaseResult) -> Vec<Core> {
     let figure = |name: &str| case.figures.iter().find(|figure| &*figure.name == name);
@@ -73,10 +91,7 @@ fn cores(case: &CaseResult) -> Vec<Core> {
         // The start of a sample is its length less 1 µs: starts are relative to the first sample's.
         let turns = turns.samples.iter().filter(|(_, count)| *count > 0.0);
         let turns = turns.map(|(ns, count)| ((ns / 1000.0).round() as u64 + 1, *count as u64));
-        let longer = series.histogram.iter().map(|(ns, count)| (above(*ns), *count));
-        let longer = longer.filter(|(length, _)| *length >= COUNTED_TOGETHER);
-        let turns = turns.filter(|(length, _)| *length < COUNTED_TOGETHER);
-        let turns: Vec<_> = turns.chain(longer).collect();
+        let turns = by_length(turns, &series.histogram);
         Some(Core {
             cpu: series.name.strip_prefix("cpu ").map_or(Some(only_cpu), |cpu| cpu.parse().ok())?,
             longest: longest(&turns, series.summary.max),
@@ -186,6 +201,17 @@ mod tests {
         };
         assert_eq!(of(0), [100, 0, 2, 1]);
         assert_eq!(of(2), [102, 0, 0, 1]);
+    }
+
+    #[test]
+    fn each_turn_is_counted_once() {
+        let counted = [(1, 100), (3, 2), (4095, 1), (4096, 3)];
+        // One gap of just below 4095 µs is among the histogram's above.
+        let gaps = [(2_500.0, 2), (4_095_900.0, 2), (9_000_000.0, 2)];
+        let turns = by_length(counted.into_iter(), &gaps);
+        assert_eq!(turns, [(1, 100), (3, 2), (4095, 1), (4096, 1), (9001, 2)]);
+        let without_gaps = by_length(counted.into_iter(), &[]);
+        assert_eq!(without_gaps, counted);
     }
 
     #[test]
