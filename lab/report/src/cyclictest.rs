@@ -92,7 +92,7 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
     let threads = threads(case, false);
     let with_sum = format.with_sum;
     let counts: Vec<BTreeMap<u64, u64>> =
-        threads.iter().map(|thread| thread.counts(rows)).collect();
+        threads.iter().map(|thread| thread.buckets(1, rows)).collect();
     let joined = |all: &[u64], width: usize, between: &str| {
         let sum = with_sum.then(|| all.iter().sum::<u64>());
         let all: Vec<String> = all.iter().chain(&sum).map(|one| format!("{one:0width$}")).collect();
@@ -111,7 +111,7 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
         let numbers: Vec<String> = numbers.map(|number| format!("{number:05}")).collect();
         let _ = writeln!(text, "# {name}: {}", numbers.join(" "));
     };
-    let over = |thread: &Thread| thread.count() - thread.counts(rows).values().sum::<u64>();
+    let over = |thread: &Thread| thread.over(rows);
     let greatest = threads.iter().map(Thread::greatest).max();
     let _ = writeln!(text, "# Total: {}", joined(&inside, 9, " "));
     row(&mut text, "Min Latencies", &Thread::least, None);
@@ -147,7 +147,7 @@ pub fn json(run: &Run, case: &CaseResult, format: &Format, command: &str, end: &
     let threads = threads(case, format.in_ns);
     let thread = |thread: &Thread| {
         let mut histogram = Map::new();
-        for (row, count) in thread.counts(rows) {
+        for (row, count) in thread.buckets(1, rows) {
             histogram.insert(row.to_string(), count.into());
         }
         let value = json!({

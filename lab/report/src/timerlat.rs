@@ -77,7 +77,8 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
         );
     };
     let end = format.entries.saturating_mul(format.width);
-    let counts: Vec<_> = threads.iter().map(|thread| buckets(thread, format)).collect();
+    let counts: Vec<_> =
+        threads.iter().map(|thread| thread.buckets(format.width, format.entries)).collect();
     let filled = counts.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>();
     let shown: &mut dyn Iterator<Item = u64> =
         if format.with_zeros { &mut (0..format.entries) } else { &mut filled.into_iter() };
@@ -86,10 +87,7 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
             counts[thread.number as usize].get(&bucket).copied().unwrap_or_default()
         });
     }
-    let over = |thread: &Thread| {
-        thread.values.iter().filter(|(value, _)| *value >= end).map(|(_, count)| count).sum()
-    };
-    row("over:", &over);
+    row("over:", &|thread| thread.over(end));
     if format.has_summary {
         row("count:", &Thread::count);
         row("min:", &Thread::least);
@@ -97,18 +95,6 @@ pub fn histogram(case: &CaseResult, format: &Format) -> String {
         row("max:", &Thread::greatest);
     }
     text
-}
-
-/// The number of latencies in each bucket that has any.
-fn buckets(thread: &Thread, format: &Format) -> BTreeMap<u64, u64> {
-    let mut counts = BTreeMap::new();
-    for (value, count) in &thread.values {
-        let bucket = value / format.width;
-        if bucket < format.entries {
-            *counts.entry(bucket).or_default() += count;
-        }
-    }
-    counts
 }
 
 /// The summary, a line for each processor.
@@ -152,7 +138,8 @@ mod tests {
     #[test]
     fn buckets_are_as_wide_as_asked_and_leave_out_what_is_beyond() {
         let format = Format { entries: 3, width: 10, ..Format::default() };
-        let counts = buckets(&thread(&[(0, 1), (9, 2), (10, 4), (29, 8), (30, 16)]), &format);
+        let counts = thread(&[(0, 1), (9, 2), (10, 4), (29, 8), (30, 16)])
+            .buckets(format.width, format.entries);
         assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(0, 3), (1, 4), (2, 8)]);
     }
 

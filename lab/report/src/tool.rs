@@ -42,13 +42,21 @@ impl Thread {
         last.map_or(self.mean() as u64, |(value, _)| *value)
     }
 
-    /// The number of latenesses of each value below `end` that any has.
-    pub(crate) fn counts(&self, end: u64) -> BTreeMap<u64, u64> {
+    /// The number of latenesses in each of the first `most` buckets of `width` that has any.
+    pub(crate) fn buckets(&self, width: u64, most: u64) -> BTreeMap<u64, u64> {
         let mut counts = BTreeMap::new();
-        for (value, count) in self.values.iter().filter(|(value, _)| *value < end) {
-            *counts.entry(*value).or_default() += count;
+        for (value, count) in &self.values {
+            let bucket = value / width;
+            if bucket < most {
+                *counts.entry(bucket).or_default() += count;
+            }
         }
         counts
+    }
+
+    /// The number of latenesses from `end` on.
+    pub(crate) fn over(&self, end: u64) -> u64 {
+        self.values.iter().filter(|(value, _)| *value >= end).map(|(_, count)| count).sum()
     }
 }
 

@@ -77,9 +77,7 @@ impl Planned {
         overrides: &Overrides,
     ) -> Result<Self> {
         let (cases, peers) = study.plan(machines, overrides)?;
-        if !arguments.output.quiet {
-            left_alone(&cases, overrides).iter().for_each(|remark| console::remark(remark));
-        }
+        say_left_alone(arguments, &cases, overrides);
         let keep_samples = arguments.samples || cases.iter().any(is_traced);
         let Some(number) = shard_number(arguments)? else {
             return Ok(Self { cases, peers, keep_samples, shard: None });
@@ -91,6 +89,13 @@ impl Planned {
             keep_samples,
             shard: Some(shard),
         })
+    }
+}
+
+/// Prints the remarks of [`left_alone`], unless the command line wants none.
+fn say_left_alone(arguments: &cli::Run, cases: &[Case], overrides: &Overrides) {
+    if !arguments.output.quiet {
+        left_alone(cases, overrides).iter().for_each(|remark| console::remark(remark));
     }
 }
 
@@ -140,9 +145,7 @@ fn list(arguments: &cli::Run) -> Result<u8> {
     let study = chosen_study(study, experiments)?;
     let machines = machines(arguments);
     let (cases, peers) = study.plan(&machines, &overrides)?;
-    if !arguments.output.quiet {
-        left_alone(&cases, &overrides).iter().for_each(|remark| console::remark(remark));
-    }
+    say_left_alone(arguments, &cases, &overrides);
     let keep_samples = arguments.samples || cases.iter().any(is_traced);
     let mut plan = plan(&machines, &study, &cases, &peers, keep_samples)?;
     if let Some(Number { of, .. }) = shard_number(arguments)? {

@@ -54,6 +54,7 @@ struct Span {
     key: String,
     /// The task that began it, if it is known.
     task: Option<u64>,
+    /// 0 where the task tells the span from others.
     processor: u32,
 }
 
@@ -333,21 +334,12 @@ impl Moment<'_> {
     }
 
     /// Begins a span of `task`, or else of the one that runs here, beside others of the same name and key.
-    /// One that this task has begun, and that has not ended, is given up.
+    /// A span that the same task has begun, and that has not ended, is given up.
     ///
     /// # Errors
     /// Too many are open.
     pub fn begin_beside(&mut self, name: &str, key: &str, task: Option<u64>) -> Result<()> {
         let span = self.span(name, key, task);
-        // A task is on one processor at a time, but for Linux's idle task.
-        if span.task.is_some_and(|task| task != 0) {
-            let at = |processor| Span { processor, ..span.clone() };
-            let stale: Vec<Span> =
-                self.all.open.range(at(0)..=at(u32::MAX)).map(|(one, _)| one.clone()).collect();
-            for one in stale {
-                self.all.open.remove(&one);
-            }
-        }
         self.open(span)
     }
 
@@ -367,7 +359,10 @@ impl Moment<'_> {
 
     fn span(&mut self, name: &str, key: &str, task: Option<u64>) -> Span {
         let task = task.or_else(|| self.processor().running.map(|(task, _)| task));
-        Span { task, processor: self.processor, ..Span::new(name, key) }
+        // A task is on one processor at a time, but for Linux's idle task.
+        let is_one = task.is_some_and(|task| task != 0);
+        let processor = if is_one { 0 } else { self.processor };
+        Span { task, processor, ..Span::new(name, key) }
     }
 
     fn open(&mut self, span: Span) -> Result<()> {

@@ -18,6 +18,9 @@ const MAX_JSON: usize = 64 << 20;
 /// The longest payload of any frame.
 pub const MAX_LENGTH: u64 = MAX_JSON as u64;
 
+/// The most bytes of payloads that a search for a frame reads.
+const MAX_SEARCH: u64 = 4 * MAX_LENGTH;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -48,10 +51,11 @@ impl Kind {
     }
 
     fn max(self) -> usize {
-        match self {
-            Self::Stream | Self::Capture | Self::Runs => MAX_PIECE,
-            _ => MAX_JSON,
-        }
+        if self.is_json() { MAX_JSON } else { MAX_PIECE }
+    }
+
+    fn is_json(self) -> bool {
+        !matches!(self, Self::Stream | Self::Capture | Self::Runs)
     }
 }
 
@@ -149,4 +153,32 @@ impl Frame {
         let is_valid = self.read(file, &mut text)?;
         Ok(serde_json::from_slice(&text).ok().filter(|_| is_valid))
     }
+}
+
+/// Returns whether a whole frame of JSON begins at `from` or after it. Reads each byte once, and
+/// [`MAX_SEARCH`] bytes of what looks like a frame's payload; returns `true` if there is more.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn follows(file: &File, from: u64, size: u64) -> Result<bool> {
+    let (mut window, mut payload) = (vec![0; MAX_PIECE], Vec::new());
+    let (mut at, mut searched) = (from, 0);
+    while at.saturating_add(HEAD as u64) < size {
+        let length = usize::try_from(size - at)?.min(window.len());
+        file.read_exact_at(&mut window[..length], at)?;
+        let starts = length - HEAD;
+        for place in 0..starts {
+            let is_head = Kind::from_byte(window[place]).is_some_and(Kind::is_json);
+            if !is_head || window[place + HEAD] != b'{' {
+                continue;
+            }
+            let Some(frame) = Frame::at(file, at + place as u64, size)? else { continue };
+            searched += frame.len() as u64;
+            if searched > MAX_SEARCH || frame.read(file, &mut payload)? {
+                return Ok(true);
+            }
+        }
+        at += starts as u64;
+    }
+    Ok(false)
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::{
     Begin, Checkpoint, DAMAGED, End, Header, MAGIC, MAX_RECORDING, MadeForm, Pair, PairFrame,
     Stored, checkpoint,
-    frame::{Frame, HEAD, Kind, MAX_LENGTH, push_json},
+    frame::{self, Frame, HEAD, Kind, MAX_LENGTH, push_json},
     write::Recorded,
 };
 
@@ -292,14 +292,16 @@ impl Unfinished {
     }
 }
 
-/// Returns whether the file ends in a truncated frame: its head or its payload is incomplete.
+/// Returns whether the file ends in a truncated frame: its head or its payload is incomplete. A frame
+/// that comes later shows that the head's length was damaged instead.
 fn is_cut(file: &File, at: u64, size: u64) -> Result<bool> {
     if size - at < HEAD as u64 {
         return Ok(true);
     }
     let is_whole = Frame::at(file, at, size)?.is_some();
     // A head that promises more than the longest payload is no head.
-    Ok(!is_whole && Frame::at(file, at, size.saturating_add(MAX_LENGTH))?.is_some())
+    let is_head = !is_whole && Frame::at(file, at, size.saturating_add(MAX_LENGTH))?.is_some();
+    Ok(is_head && !frame::follows(file, at + 1, size)?)
 }
 
 /// The context of an error in a journal.

@@ -120,10 +120,12 @@ fn a_changed_byte_is_noticed() {
         changed[at] ^= 0x20;
         match place.read(&changed) {
             Err(error) => assert!(!error.contains('\n') && at < ends[0], "{at}: {error}"),
-            // A longer length looks like a cut: nothing that follows is believed either.
+            // What follows is not believed either, and kept. Nothing follows the last frame, whose
+            // longer length looks like a cut.
             Ok(read) => {
-                let entries = read.map_or(0, |(entries, _)| entries);
+                let (entries, damage) = read.expect("a damaged journal is not removed");
                 assert!(entries <= usize::from(at >= ends[0]), "{at}: {entries}");
+                assert!(damage.is_some() || at >= ends[0], "{at}: counts as cut");
             }
         }
     }

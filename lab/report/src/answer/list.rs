@@ -112,8 +112,7 @@ impl<'a> Limited<'a> {
 
     /// The value with its unit, in digits that tell it from the bound.
     pub fn value_words(&self) -> String {
-        let [value, _] = span::both(self.value, self.bound, &self.unit);
-        value
+        span::beside(self.value, self.bound, &self.unit)
     }
 
     /// The bound with its sign and unit, as `≤ 5 µs`.

@@ -31,6 +31,7 @@ use postgres::{
 use self::error::{explain, unconnected};
 use super::{
     place::Server,
+    reference::MAX_FILE,
     schema::{Dialect, VERSION, migrations},
     session::{Row, Session, StoreError, Value},
 };
@@ -145,6 +146,12 @@ impl Postgres {
     }
 
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        if is_too_long(values) {
+            let most = MAX_FILE >> 20;
+            return Err(self.error(format!(
+                "cannot hold a run above {most} MiB: leave out --samples, or name a file with --store"
+            )));
+        }
         let statement = self.statement(sql)?;
         let rows = self.client.query(&statement, &references(values));
         let rows = rows.and_then(|rows| rows.iter().map(read).collect());
@@ -280,6 +287,11 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
+/// Returns `true` for values with a run that no answer could hold, since [`stream`] bounds them.
+fn is_too_long(values: &[Value]) -> bool {
+    values.iter().any(|value| matches!(value, Value::Text(text) if text.len() as u64 > MAX_FILE))
+}
+
 fn references(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
@@ -405,6 +417,13 @@ mod tests {
         assert_eq!(differing(59.0), None);
         assert!(differing(3600.0).unwrap().starts_with("this machine's clock is 3600 s ahead of"));
         assert!(differing(-61.2).unwrap().contains("61 s behind the store's"));
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_not_stored() {
+        let run = |length: u64| [Value::Null, Value::Text("x".repeat(length as usize))];
+        assert!(!is_too_long(&run(MAX_FILE)));
+        assert!(is_too_long(&run(MAX_FILE + 1)));
     }
 
     #[test]

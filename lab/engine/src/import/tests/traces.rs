@@ -121,6 +121,18 @@ fn pairs_of_one_object_are_ended_by_the_thread_that_began_them() {
     assert!(!case.log.iter().any(|line| line.contains("left out")), "{:?}", case.log);
 }
 
+/// A thread moves after a begin whose end is not in the trace.
+#[test]
+fn a_begin_without_an_end_gives_no_interval() {
+    let text = "\
+[0.001000000] callback_start: { cpu_id = 0 }, { vtid = 1 }, { callback = 0x10 }
+[0.005000000] callback_start: { cpu_id = 1 }, { vtid = 1 }, { callback = 0x10 }
+[0.005010000] callback_end: { cpu_id = 0 }, { vtid = 1 }, { callback = 0x10 }
+";
+    let case = text_file(text).cases.remove(0);
+    assert_eq!(lengths(&case), [("callback", vec![10_000.0], true)]);
+}
+
 #[test]
 fn pairs_on_two_processors_are_ended_on_their_own() {
     let text = "\
