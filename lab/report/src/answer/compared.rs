@@ -192,13 +192,21 @@ fn of_one(line: &Line, words: &Words<'_>) -> Option<String> {
     }
 }
 
+fn has_median(all: &[&StatisticLine]) -> bool {
+    all.iter().any(|one| one.statistic == "p50")
+}
+
+/// Returns whether a change has a size: not one from 0 or to 0.
+fn has_size(one: &StatisticLine) -> bool {
+    one.figures.ratio.is_some_and(|ratio| ratio != 0.0)
+}
+
 /// The sentence on statistics of which none changed by more than the threshold as far as is known.
 /// An equal median is named before an open tail.
 fn undecided(equal: &[&StatisticLine], open: &[&StatisticLine], b: &str) -> String {
     let (unknown, open): (Vec<&StatisticLine>, Vec<&StatisticLine>) =
         open.iter().copied().partition(|one| is_not_judged(one));
     let slower = open.iter().find_map(|one| Some((one, slower_by(one)?)));
-    let has_median = |all: &[&StatisticLine]| all.iter().any(|one| one.statistic == "p50");
     let tail = match (slower, open.as_slice(), unknown.as_slice()) {
         (Some((one, ends)), ..) => format!("{} {}", one.at, open_by(ends, one.threshold)),
         (None, [], unknown) => format!("not judged {}", places(unknown)),
@@ -239,6 +247,7 @@ fn changed(statistics: &[&StatisticLine], line: &Line, b: &str, faster: bool) ->
         1 if one.statistic == "p50" || line.unit == Some(Unit::Count) => String::new(),
         _ => format!(" {}", one.at),
     };
+    let first = statistics.iter().position(|one| has_size(one));
     let part = |(index, one): (usize, &&StatisticLine)| {
         let Some(ratio) = one.figures.ratio else {
             let word = if line.unit == Some(Unit::Count) { "larger" } else { "longer" };
@@ -248,11 +257,11 @@ fn changed(statistics: &[&StatisticLine], line: &Line, b: &str, faster: bool) ->
             return format!("down to 0{}", place(one));
         }
         let ends = one.figures.interval.map_or_else(String::new, |ends| interval(ratio, ends));
-        let word = match (index, faster, is_factor(ratio)) {
-            (0, true, _) => format!(" {}", degrees.less),
-            (0, false, true) => format!(" {}", degrees.multiple.1),
-            (0, false, false) => format!(" {}", degrees.more),
-            _ => String::new(),
+        let word = match (Some(index) == first, faster, is_factor(ratio)) {
+            (true, true, _) => format!(" {}", degrees.less),
+            (true, false, true) => format!(" {}", degrees.multiple.1),
+            (true, false, false) => format!(" {}", degrees.more),
+            (false, ..) => String::new(),
         };
         format!("{}{word}{}{ends}", size(ratio), place(one))
     };
@@ -265,10 +274,14 @@ fn changed(statistics: &[&StatisticLine], line: &Line, b: &str, faster: bool) ->
 /// The sentence on a series with slower and with faster statistics.
 fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine], b: &str) -> String {
     let parts = |statistics: &[&StatisticLine], word: &str| {
+        let first = statistics.iter().position(|one| has_size(one));
         let part = |(index, one): (usize, &&StatisticLine)| {
-            let ratio = one.figures.ratio.map_or_else(|| "longer".to_owned(), size);
-            let word = if index == 0 { format!(" {word}") } else { String::new() };
-            format!("{ratio}{word} {}", one.at)
+            let word = if Some(index) == first { format!(" {word}") } else { String::new() };
+            match one.figures.ratio {
+                None => format!("more than 0 {}", one.at),
+                Some(0.0) => format!("a fall to 0 {}", one.at),
+                Some(ratio) => format!("{}{word} {}", size(ratio), one.at),
+            }
         };
         statistics.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
     };
@@ -278,6 +291,9 @@ fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine], b: &str) -> Strin
         ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max)
     };
     match (has_better_tail(slower, faster), tail(faster) >= FACTOR) {
+        // Nothing is said of the tail as a whole where the median has no part in it.
+        (true, _) if !has_median(slower) => format!("{b} takes {less}, but {more}"),
+        (false, _) if !has_median(faster) => format!("{b} takes {more}, but {less}"),
         (true, true) => format!("{b} removes the tail: {less}, for {more}"),
         (true, false) => format!("{b} shortens the tail: {less}, for {more}"),
         (false, _) => format!("{b} lengthens the tail: {more}, for {less}"),
@@ -419,7 +435,10 @@ pub fn change(ratio: f64) -> String {
 
 /// A difference with its direction, however small: `0.02 % more`.
 pub fn difference(ratio: f64) -> String {
-    format!("{} {}", size(ratio), if ratio > 1.0 { "more" } else { "less" })
+    match ratio {
+        0.0 => "down to 0".to_owned(),
+        ratio => format!("{} {}", size(ratio), if ratio > 1.0 { "more" } else { "less" }),
+    }
 }
 
 /// The interval of a change, in brackets and in the unit of the change: ` (15–24 %)`. An end in the
@@ -469,8 +488,6 @@ fn verdict(comparison: &Comparison) -> &'static str {
                     line.statistics.iter().filter(|one| one.finding == finding).collect()
                 };
                 let (slower, faster) = (of(Finding::Regression), of(Finding::Improvement));
-                let has_median =
-                    |all: &[&StatisticLine]| all.iter().any(|one| one.statistic == "p50");
                 match has_better_tail(&slower, &faster) {
                     true if has_median(&slower) => "better tail, worse median",
                     false if has_median(&faster) => "better median, worse tail",
@@ -668,8 +685,12 @@ mod tests {
     /// A statistic: its name, finding, ratio, and the ratio's interval.
     type Of = (&'static str, Finding, f64, f64, f64);
 
-    /// The answer of a comparison of series with statistics.
+    /// The answer of a comparison of series of times with statistics.
     fn answer(series: &[&[Of]]) -> Compared {
+        answer_in(Unit::Nanoseconds, series)
+    }
+
+    fn answer_in(unit: Unit, series: &[&[Of]]) -> Compared {
         let run = chronoscope_run::sample::run();
         let line = |(place, statistics): (usize, &&[Of])| {
             let statistic = |(name, finding, ratio, low, high): &Of| {
@@ -705,7 +726,7 @@ mod tests {
                 experiment: "switch".to_owned(),
                 case: "tasks=2".to_owned(),
                 series: "switch".to_owned(),
-                unit: Some(Unit::Nanoseconds),
+                unit: Some(unit),
                 nominal: 0.0,
                 finding: if both { Finding::Mixed } else { found.clone().max().unwrap() },
                 sentence: String::new(),
@@ -767,6 +788,22 @@ mod tests {
                 "better median, worse tail",
             ),
             (&[&[tail][..]], "B is 42 × faster at p99 (33–50 ×)", "better"),
+            (&[&[("p50", Improvement, 0.0, 0.0, 0.0)][..]], "B is down to 0", "better"),
+            (
+                &[&[("p50", Improvement, 0.0, 0.0, 0.0), ("p99", Regression, 3.0, 2.5, 3.5)][..]],
+                "B lengthens the tail: 3.0 × more at p99, for a fall to 0 at the median",
+                "better median, worse tail",
+            ),
+            // The median has no part in it.
+            (
+                &[&[
+                    equal,
+                    ("p99", Regression, 3.0, 2.5, 3.5),
+                    ("max", Improvement, 0.8, 0.76, 0.85),
+                ][..]],
+                "B takes 20 % less at worst, but 3.0 × more at p99",
+                "better and worse",
+            ),
             (&[&[equal][..]], "B equals A within 5 %", "equal"),
             (&[&[("p99", Pass, 1.0, 0.98, 1.02)][..]], "B equals A within 5 % at p99", "equal"),
             (
@@ -813,16 +850,30 @@ mod tests {
 
     #[test]
     fn few_samples_make_a_tail_of_few() {
-        let found = answer(&[&[("p99", Finding::Pass, 1.0, 0.99, 1.01)]]);
-        let words: Vec<String> = found
-            .trust
-            .verdicts
-            .iter()
-            .map(|one| format!("{}: {}", one.head, one.reasons))
-            .collect();
+        let same = |statistic| [(statistic, Finding::Pass, 1.0, 0.99, 1.01)];
+        let in_turn = "Trust it: A and B took turns";
         assert_eq!(
-            words,
-            ["Trust it: A and B took turns", "400 samples a repetition: p99 is the 5th worst"]
+            trusted(&answer(&[&same("p99")])),
+            [in_turn, "400 samples a repetition: p99 is the 5th worst"]
         );
+        assert_eq!(trusted(&answer(&[&same("max")])), [in_turn], "p99 is not judged");
+        // Counts that scatter are judged as times are.
+        assert_eq!(trusted(&answer_in(Unit::Count, &[&same("max")])), [in_turn]);
+    }
+
+    fn trusted(found: &Compared) -> Vec<String> {
+        let verdicts = found.trust.verdicts.iter();
+        verdicts.map(|one| format!("{}: {}", one.head, one.reasons)).collect()
+    }
+
+    #[test]
+    fn a_choice_of_tail_or_median_needs_the_median() {
+        use Finding::{Improvement, Pass, Regression};
+        let steps = |median: Finding| {
+            let longer = ("p99", Regression, 3.0, 2.5, 3.5);
+            let shorter = ("max", Improvement, 0.8, 0.76, 0.85);
+            answer(&[&[("p50", median, 0.9, 0.8, 1.01), longer, shorter]]).next.len()
+        };
+        assert_eq!([Regression, Pass, Improvement].map(steps), [2, 0, 0]);
     }
 }

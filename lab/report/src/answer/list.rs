@@ -125,7 +125,7 @@ impl<'a> Limited<'a> {
 
 fn share(value: f64, bound: f64) -> f64 {
     match (value, bound) {
-        (value, bound) if bound > 0.0 => value / bound,
+        (value, bound) if bound > 0.0 && !value.is_nan() => value / bound,
         (value, bound) if value <= bound => 0.0,
         _ => f64::INFINITY,
     }
@@ -289,4 +289,15 @@ pub fn agreeing(run: &Run) -> (usize, usize) {
     let rows = peers(run).rows;
     let judged: Vec<_> = rows.iter().filter(|row| !row.verdict.is_empty()).collect();
     (judged.iter().filter(|row| row.status == Status::Pass).count(), judged.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_has_no_room() {
+        assert_eq!([share(3.0, 4.0), share(0.0, 0.0), share(1.0, 0.0)], [0.75, 0.0, f64::INFINITY]);
+        assert_eq!([share(f64::NAN, 4.0), share(4.0, f64::NAN)], [f64::INFINITY; 2]);
+    }
 }

@@ -173,6 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn few_pairs_of_very_many_processors_are_none() {
+        let is_some = |pairs: usize| {
+            let cpu = |at: usize| format!("{}+{}", 2 * at, 2 * at + 1);
+            let mut run = sample::run();
+            run.cases = (0..pairs).map(|at| case(&cpu(at), 1_000.0)).collect();
+            Matrix::from_run(&run).is_some()
+        };
+        assert_eq!([32, 33].map(is_some), [true, false], "64 and 66 processors");
+    }
+
+    #[test]
     fn other_runs_are_none() {
         let is_none = |change: fn(&mut Run)| {
             let mut run = run();

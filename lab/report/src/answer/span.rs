@@ -177,16 +177,12 @@ pub fn amount(value: f64, unit: &str, exact: bool) -> String {
 
 /// A value and its bound, each with its unit, in digits that tell them apart.
 pub fn both(value: f64, bound: f64, unit: &str) -> [String; 2] {
-    let is_whole = |number: f64| number.fract() == 0.0;
-    if is_long(unit) && is_whole(value) && is_whole(bound) {
-        return [amount(value, unit, true), amount(bound, unit, true)];
-    }
-    let [value, closer] = units::show_both(value, bound, unit);
-    let bound = match closer == units::show(bound, unit) {
-        true => amount(bound, unit, true),
-        false => closer.replacen(' ', TIE, 1),
+    let [of_value, of_bound] = units::show_both(value, bound, unit);
+    let words = |number: f64, shown: String| match is_long(unit) && !shown.contains('.') {
+        true => amount(number, unit, true),
+        false => shown.replacen(' ', TIE, 1),
     };
-    [value.replacen(' ', TIE, 1), bound]
+    [words(value, of_value), words(bound, of_bound)]
 }
 
 /// A value with its unit, in digits that tell it from `bound`.
@@ -283,5 +279,17 @@ mod tests {
             ["1/250", "0.50 ×", "1.02 ×", "1.05 ×", "1.2 ×", "9.9 ×", "24 ×", "100 ×", ">99 ×"]
         );
         assert_eq!([24.4, 101.0].map(|one| plain(multiple(one))), ["24 ×", "101 ×"]);
+    }
+
+    #[test]
+    fn a_value_and_its_bound_are_told_apart() {
+        let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
+        for (value, bound, unit, expected) in [
+            (1_646.0, 1_645.25, "ns", ["1.646 µs", "1.645 µs"]),
+            (184.3, 184.0, "cycles", ["184.3 cycles", "184 cycles"]),
+            (12_344.6, 20_000.0, "cycles", ["12 345 cycles", "20 000 cycles"]),
+        ] {
+            assert_eq!(both(value, bound, unit).map(plain), expected);
+        }
     }
 }

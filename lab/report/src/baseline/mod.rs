@@ -445,6 +445,24 @@ mod tests {
         let mut slower = run;
         slower.cases[0].series[0].by_repetition.iter_mut().for_each(|one| one.mean += 1.0);
         assert_eq!(findings(&baseline, &slower), [Finding::Regression]);
+        // Whatever the run's study names.
+        slower.cases[0].judge = vec!["p50".into()];
+        assert_eq!(findings(&baseline, &slower), [Finding::Regression]);
+    }
+
+    #[test]
+    fn a_run_has_what_its_baseline_holds() {
+        let with_p99 = |p99: Option<f64>| {
+            let mut run = exact(250.0);
+            run.cases[0].series[0].by_repetition.iter_mut().for_each(|one| one.p99 = p99);
+            run
+        };
+        let judge = StatisticChoice::read(&["p99"]).unwrap();
+        let (baseline, _) = Baseline::from_run(&with_p99(Some(300.0)), &judge);
+        assert_eq!(findings(&baseline, &with_p99(Some(300.0))), [Finding::Pass]);
+        let line = check(&baseline, &with_p99(None)).lines.remove(0);
+        assert_eq!(line.finding, Finding::Inconclusive);
+        assert!(line.reasons[0].starts_with("a repetition of B has no p99"), "{:?}", line.reasons);
     }
 
     #[test]

@@ -415,7 +415,7 @@ fn settled(a: &CaseResult, b: &CaseResult) -> Option<(Finding, Vec<String>)> {
 }
 
 /// The statistics that the user names for a pair; by default, the statistics that B's study names,
-/// or else A's study.
+/// or else A's study. A baseline has its own, whatever B's study names.
 ///
 /// # Errors
 /// A run of another version names a statistic that is unknown here.
@@ -423,9 +423,17 @@ fn named(
     pair: &Pair<'_>,
     options: &CompareOptions<'_>,
 ) -> Result<StatisticChoice, UnknownStatistic> {
+    if is_baseline(pair.a) {
+        return Ok(options.judge.clone());
+    }
     let of_studies =
         StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
     Ok(options.judge.or(of_studies))
+}
+
+/// Returns whether a case is of a baseline, which has no target.
+fn is_baseline(case: &CaseResult) -> bool {
+    case.target.is_empty()
 }
 
 fn with_figures(
@@ -457,17 +465,16 @@ fn with_figures(
     let named = judge.chosen();
     // Means of batches have no tail: the longest of a batch is in its mean. A baseline, which has no
     // target, does not say whether its figures are means: the run does.
-    let is_of_batches = |(case, one): &(&CaseResult, &SeriesResult)| {
-        !case.target.is_empty() && one.batch().is_some()
-    };
+    let is_of_batches =
+        |(case, one): &(&CaseResult, &SeriesResult)| !is_baseline(case) && one.batch().is_some();
     let has_tail = ![(pair.a, a), (pair.b, b)].iter().any(is_of_batches);
+    let of_baseline = named.is_empty() && is_baseline(pair.a);
     for statistic in COMPARED_STATISTICS {
         let wanted = match named {
-            // A baseline has no target. All that it holds is checked.
-            [] if pair.a.target.is_empty() => {
-                let is_held = |values: Vec<f64>| values.iter().all(|value| !value.is_nan());
+            // All that a baseline holds is checked.
+            [] if of_baseline => {
                 let of_body = ["p50", "mean"].contains(&statistic.name);
-                values(statistic, pair.a, a).is_some_and(is_held) && (has_tail || of_body)
+                values(statistic, pair.a, a).is_some() && (has_tail || of_body)
             }
             [] => statistic.is_usual(exact) && (has_tail || statistic.name == "p50"),
             _ => named.iter().any(|one| one.name == statistic.name),
@@ -478,7 +485,7 @@ fn with_figures(
         let [of_a, of_b] =
             [(pair.a, a), (pair.b, b)].map(|(case, one)| values(statistic, case, one));
         if let (true, Some(of_a), Some(of_b), Some(fewest)) = (
-            named.is_empty() && !exact,
+            named.is_empty() && !of_baseline && !exact,
             &of_a,
             &of_b,
             samples.filter(|one| *one < statistic.fewest_samples),
@@ -495,7 +502,7 @@ fn with_figures(
                     .then(|| options.history.between(pair.a, pair.b, b, statistic)),
             }),
             // Without a name, a statistic is judged where every repetition supports it.
-            _ if named.is_empty() => {}
+            _ if named.is_empty() && !of_baseline => {}
             (of_a, _) => {
                 let side = if of_a.is_none() { "A" } else { "B" };
                 return unsettled(format!(
@@ -504,6 +511,10 @@ fn with_figures(
                 ));
             }
         }
+    }
+    if statistics.is_empty() && of_baseline && !has_tail {
+        let why = "the baseline holds tails of batches alone: name one (--judge)";
+        return unsettled(why.to_owned());
     }
     if statistics.is_empty() {
         let (a, b) = (a.by_repetition.len(), b.by_repetition.len());

@@ -59,8 +59,10 @@ enum Statement {
     /// B is longer or shorter by this factor.
     Longer(f64),
     Shorter(f64),
-    /// Longer than nothing.
+    /// More than nothing.
     FromZero,
+    /// Nothing any more.
+    ToZero,
     Same,
     NotSlower,
     /// Slower within this interval, which holds the threshold.
@@ -83,9 +85,8 @@ impl Statement {
             (Finding::Regression, Some(ratio)) if ratio >= 2.0 => Self::Longer(ratio),
             (Finding::Regression, Some(ratio)) => Self::Slower(ratio),
             (Finding::Regression, None) => Self::FromZero,
-            (Finding::Improvement, Some(ratio)) if ratio > 0.0 && ratio <= 0.5 => {
-                Self::Shorter(1.0 / ratio)
-            }
+            (Finding::Improvement, Some(0.0)) => Self::ToZero,
+            (Finding::Improvement, Some(ratio)) if ratio <= 0.5 => Self::Shorter(1.0 / ratio),
             (Finding::Improvement, ratio) => Self::Faster(ratio.unwrap_or_default()),
             (Finding::Pass, _) if is_equal() => Self::Same,
             (Finding::Pass, _) => Self::NotSlower,
@@ -104,7 +105,8 @@ impl Statement {
             Self::Faster(_) => "faster",
             Self::Longer(_) => "longer",
             Self::Shorter(_) => "shorter",
-            Self::FromZero => "longer than 0",
+            Self::FromZero => "more than 0",
+            Self::ToZero => "down to 0",
             Self::Same => "same",
             Self::NotSlower => "not slower",
             Self::SlowerBy(..) => "slower by",
@@ -119,7 +121,6 @@ impl Statement {
     fn text(self, at: &str, again: bool) -> String {
         let words = if again { String::new() } else { format!("{} ", self.words()) };
         match self {
-            Self::Faster(0.0) => format!("down to 0 {at}"),
             Self::Slower(ratio) | Self::Faster(ratio) => {
                 format!("{words}{at} (× {})", show_ratio(ratio, 2))
             }
@@ -136,7 +137,7 @@ impl Statement {
             }
             Self::Open(Some(share)) => format!("{at} {} cannot be excluded", up_to(share)),
             Self::Open(None) => format!("{at} nothing can be excluded"),
-            Self::FromZero | Self::Same | Self::NotSlower | Self::Inconclusive => {
+            Self::FromZero | Self::ToZero | Self::Same | Self::NotSlower | Self::Inconclusive => {
                 format!("{words}{at}")
             }
         }
@@ -179,7 +180,7 @@ pub fn in_a_word(statistic: &StatisticLine) -> &'static str {
 }
 
 pub fn times(factor: f64) -> String {
-    if factor < 10.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+    if factor < 10.0 { show_ratio(factor, 1) } else { format!("{factor:.0}") }
 }
 
 /// A growth that is not excluded, as `up to + 12 %`.

@@ -150,7 +150,8 @@ fn charts(comparison: &Comparison) -> Vec<Figure> {
     let lines = comparison.lines.iter();
     let shifts: Vec<(String, &Shift)> =
         lines.filter_map(|line| Some((line.title(), line.shift.as_ref()?))).collect();
-    ratio::figures(&heading, &ratios).into_iter().chain(shift::figures(&shifts)).collect()
+    let shifts = shift::figures(&shifts, comparison.interleaved);
+    ratio::figures(&heading, &ratios).into_iter().chain(shifts).collect()
 }
 
 fn figures(lines: &[Line]) -> Markup {

@@ -15,20 +15,24 @@ const MAX_CHARTS: usize = 6;
 const TICKS: [(&str, f64); 5] =
     [("p1", 0.01), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// The charts of named shifts.
-pub fn figures(shifts: &[(String, &Shift)]) -> Vec<Figure> {
+/// The words on a band.
+const BAND: &str = "The band is of intervals that hold with 93 % or more each, at p50, p99 and p99.9; \
+                    it is drawn straight between them.";
+
+/// The charts of named shifts. `in_turn` says that the sides took turns.
+pub fn figures(shifts: &[(String, &Shift)], in_turn: bool) -> Vec<Figure> {
     let mut largest: Vec<&(String, &Shift)> = shifts.iter().collect();
     largest.sort_by(|one, other| other.1.largest().total_cmp(&one.1.largest()));
     largest.truncate(MAX_CHARTS);
     let mut figures: Vec<Figure> =
-        largest.iter().map(|(name, shift)| figure(name, shift)).collect();
+        largest.iter().map(|(name, shift)| figure(name, shift, in_turn)).collect();
     let all = shifts.len();
     let note = format!("The {MAX_CHARTS} of {all} that differ most are drawn.");
     note_left_out(&mut figures, MAX_CHARTS, all, &note);
     figures
 }
 
-fn figure(name: &str, shift: &Shift) -> Figure {
+fn figure(name: &str, shift: &Shift, in_turn: bool) -> Figure {
     let last = shift.ratios.last().map_or(0.99, |one| one.0);
     let x = Scale::exact(0.0, tail(last).max(2.0), X);
     let ticks = TICKS.iter().filter(|(_, share)| *share <= last);
@@ -57,19 +61,18 @@ fn figure(name: &str, shift: &Shift) -> Figure {
         svg.mark(0, "c0", [x.at(tail(share)), y.at(*ratio)], &tip);
         rows.push(vec![tick.to_owned(), times(*ratio), ends]);
     }
-    let reading = if shift.band.is_empty() {
-        "Above 1, B is slower. Without a band: exact figures, or fewer than five repetitions."
-    } else {
-        "Above 1, B is slower. The band holds at p50, p99 and p99.9 with 95 % each; it is drawn \
-         straight between them."
+    let runs = if in_turn { "" } else { " The scatter between runs is not in it." };
+    let band = match shift.band.is_empty() {
+        true => "Without a band: exact figures, or fewer than five repetitions.".to_owned(),
+        false => format!("{BAND}{runs}"),
     };
     Figure {
         kind: "shift",
         title: format!("{name}: quantiles, B / A"),
-        reading: reading.to_owned(),
+        reading: format!("Above 1, B is slower. {band}"),
         facts: "all samples of both sides; the band is of repetitions".to_owned(),
         svg: svg.finish(&format!("Ratio of the quantiles of {name}")),
-        header: vec!["quantile", "B / A", "95 %"],
+        header: vec!["quantile", "B / A", "≥ 93 %"],
         rows,
         ..Figure::default()
     }
@@ -100,11 +103,14 @@ mod tests {
     #[test]
     fn a_chart_has_the_curve_and_its_band() {
         let with = shift(40.0, true);
-        let text = figures(&[("<case>".to_owned(), &with)])[0].html().0;
+        let text = figures(&[("<case>".to_owned(), &with)], true)[0].html().0;
         assert!(text.contains("data-kind=\"shift\"") && text.contains("&lt;case&gt;"), "{text}");
         assert!(text.contains("class=\"band\"") && text.contains("×36.000…×48.000"), "{text}");
         assert_eq!(text.matches("class=\"m c0\"").count(), TICKS.len());
-        let text = figures(&[("case".to_owned(), &shift(40.0, false))])[0].html().0;
+        assert!(text.contains("with 93 % or more each") && !text.contains("scatter"), "{text}");
+        let text = figures(&[("case".to_owned(), &with)], false)[0].html().0;
+        assert!(text.contains("The scatter between runs is not in it."), "{text}");
+        let text = figures(&[("case".to_owned(), &shift(40.0, false))], true)[0].html().0;
         assert!(!text.contains("class=\"band\"") && text.contains("Without a band"), "{text}");
     }
 
@@ -113,7 +119,7 @@ mod tests {
         let all: Vec<Shift> = (1..=8).map(|tail| shift(f64::from(tail), false)).collect();
         let named: Vec<(String, &Shift)> =
             all.iter().zip(1..).map(|(shift, tail)| (format!("tail {tail}"), shift)).collect();
-        let figures = figures(&named);
+        let figures = figures(&named, true);
         assert_eq!(figures.len(), MAX_CHARTS);
         assert_eq!(figures[0].title, "tail 8: quantiles, B / A");
         assert_eq!(figures[5].notes, ["The 6 of 8 that differ most are drawn."]);

@@ -362,6 +362,12 @@ mod tests {
     }
 
     #[test]
+    fn the_factor_of_all_times_has_an_end() {
+        let text = text(schedule([1, 1], [11.0, 15.0]));
+        assert!(text.contains("all execution times × 100 or more"), "{text}");
+    }
+
+    #[test]
     fn a_missed_deadline_says_by_how_much_and_whether_it_was_seen() {
         let late = schedule([900, 300], [910.0, 3000.0]);
         assert_eq!(late.status(), Status::LimitMissed);

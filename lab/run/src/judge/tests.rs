@@ -122,6 +122,12 @@ fn rules() -> Vec<Rule> {
             (vec![("/limits/0", limit("heat", "at-most", 1.0)),
                 ("/figures", json!([{ "name": "heat", "unit": "", "value": 0.0, "min": 0.0, "max": 2.0 }]))],
                 vec!["in one repetition heat is 2, above 1"]),
+            // A figure that is null in the file keeps no limit.
+            (vec![("/limits/0", limit("heat", "at-most", 1.0)),
+                ("/figures", json!([{ "name": "heat", "unit": "", "value": 0.0, "min": 0.0, "max": null }]))],
+                vec!["in one repetition heat is no number"]),
+            // The bound has the digits that decide.
+            (vec![("/limits/0", limit("p99", "at-most", 4349.6))], vec!["switch p99 is 4.3500 µs, above 4.3496 µs"]),
         ] },
         Rule { text: "Every limit is kept, or there is none.", status: Pass, examples: vec![
             (vec![], vec![]),

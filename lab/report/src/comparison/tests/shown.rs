@@ -80,6 +80,26 @@ fn an_unknown_scatter_leaves_the_tail_open() {
     assert_eq!(names(&of(2_000, 1.0), &["p99.9"]), ["p99.9"]);
 }
 
+/// Three runs that differ by a factor of three each are no lack of runs.
+#[test]
+fn a_wild_scatter_is_said() {
+    let tail = |times: f64| {
+        let repetition = |one: f64| {
+            let p50 = 1000.0 * one;
+            json!({ "count": 2000, "min": p50, "p50": p50, "p99": 3.0 * p50 * times, "max": 9.0 * p50 * times, "mean": p50 })
+        };
+        let each: Vec<Value> = A.into_iter().map(repetition).collect();
+        case(A, 1.0, &vec![("/series/0/by_repetition", each.into())])
+    };
+    let mut history = History::default();
+    for times in [1.0, 3.0, 9.0] {
+        history.add(&Run { cases: vec![tail(times)], ..sample::run() });
+    }
+    let line = &judged(&tail(1.0), &tail(1.0), false, &[], &history, &[])[0];
+    let words = "at p99 nothing can be said, as 3 earlier runs differ by 200 %";
+    assert!(line.sentence.contains(words), "{}", line.sentence);
+}
+
 #[test]
 fn conditions_that_differ_put_a_finding_in_doubt() {
     let load = ["the load was 0 beside A and 4 beside B, on 2 processors".to_owned()];
