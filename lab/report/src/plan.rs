@@ -9,7 +9,7 @@ use super::text_table::{
     Side::{Left, Right},
     TextTable,
 };
-use chronoscope_run::{CaseResult, Run, SeriesResult};
+use chronoscope_run::{CaseResult, Run, SeriesResult, names::TOGETHER};
 use chronoscope_statistics::{samples_in_bursts, samples_to_claim};
 use chronoscope_units::{OneLine, digits, show};
 
@@ -71,7 +71,9 @@ impl Plan {
         });
         let cases = run.map_or(&[][..], |run| &run.cases);
         let series = cases.iter().flat_map(|case| {
-            case.measured().map(move |series| in_bursts(rate, case, series, interval))
+            // The samples of several processors come together more often than the interval says.
+            let alone = case.measured().filter(|series| *series.name != *TOGETHER);
+            alone.map(move |series| in_bursts(rate, case, series, interval))
         });
         Self {
             claim: rate,
@@ -215,6 +217,10 @@ mod tests {
         run.cases[0].series[0].bursts = Some(bursts(Some(4.0)));
         run.cases[0].parameters.insert("interval_us".into(), "250".into());
         run.cases[1].series[0].bursts = Some(bursts(None));
+        // The samples of all processors come at their intervals together.
+        let mut together = run.cases[0].series[0].clone();
+        together.name = TOGETHER.into();
+        run.cases[0].series.push(together);
         let plan = Plan::new(1e-6, Some(&run), None);
         assert_eq!(plan.cases.len(), 2);
         let needed = plan.cases[0].needed.unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use chronoscope_report::comparison::History;
-use chronoscope_run::{CaseResult, Context, Run, history::RunRow};
+use chronoscope_run::{CaseResult, Context, Run};
 use chronoscope_store::Store;
 
 /// The number of newest stored runs, of all machines, among which earlier runs of the same machine are.
@@ -27,20 +27,20 @@ const PREDICTING: usize = 18;
 /// left out.
 pub(super) fn scatter(store: &Store, runs: &[&Run]) -> Result<History> {
     let mut history = History::default();
-    for run in earlier_runs(store, runs, LEARNED, |_| true)? {
+    for run in earlier_runs(store, runs, LEARNED, None)? {
         history.add(&run);
     }
     Ok(history)
 }
 
 /// The newest stored runs on the machine of the last of `runs` that share a case with it, at most
-/// `most`. The runs of `runs` themselves, runs that are not wanted, and runs that cannot be read, are
-/// left out.
+/// `most`. The runs of `runs` themselves, runs that began at the date `before` or after it, and runs that
+/// cannot be read, are left out.
 fn earlier_runs(
     store: &Store,
     runs: &[&Run],
     most: usize,
-    is_wanted: impl Fn(&RunRow) -> bool,
+    before: Option<&str>,
 ) -> Result<Vec<Run>> {
     let mut earlier = Vec::new();
     let Some(newest) = runs.last() else { return Ok(earlier) };
@@ -49,13 +49,10 @@ fn earlier_runs(
             .any(|run| (&run.context.date, run.context.seconds) == (&context.date, context.seconds))
     };
     let keys: BTreeSet<String> = newest.cases.iter().map(CaseResult::key).collect();
-    let rows = store.runs(None, LISTED)?;
-    let same = rows
-        .iter()
-        .filter(|row| row.host == newest.context.host && !row.interrupted && is_wanted(row))
-        .take(SEARCHED);
-    for row in same {
-        let Ok(run) = store.run(row.run) else { continue };
+    let listed = store.complete_runs(&newest.context.host, LISTED)?;
+    let is_earlier = |started: &str| before.is_none_or(|before| started < before);
+    for (number, _) in listed.iter().filter(|(_, started)| is_earlier(started)).take(SEARCHED) {
+        let Ok(run) = store.run(*number) else { continue };
         let shares_case = || run.cases.iter().any(|case| keys.contains(&case.key()));
         if !is_compared(&run.context)
             && run.context.processor == newest.context.processor
@@ -79,8 +76,7 @@ pub(super) fn predict(store: &Store, run: &mut Run) -> Result<()> {
     if run.cases.iter().all(CaseResult::is_deterministic) {
         return Ok(());
     }
-    let is_before = |row: &RunRow| row.started < run.context.date;
-    let earlier = earlier_runs(store, &[run], PREDICTING, is_before)?;
+    let earlier = earlier_runs(store, &[run], PREDICTING, Some(&run.context.date))?;
     run.predict(&earlier);
     Ok(())
 }

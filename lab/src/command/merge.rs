@@ -1,16 +1,15 @@
 //! `chronoscope merge`: the runs of several labs as one run.
 
-use std::{env, slice};
+use std::slice;
 
 use anyhow::Result;
 
 use super::keep;
 use crate::cli;
 use chronoscope_base::{console, signals::INTERRUPTED};
-use chronoscope_engine::fleet;
+use chronoscope_engine::{fleet, runner::context};
 use chronoscope_report::{self as report, answer::decision, format::JSON};
 use chronoscope_store::{Store, reference::load_file};
-use chronoscope_units::OneLine;
 
 /// Merges the parts; writes nothing if a part cannot be merged. Returns the status that `run` would
 /// have returned.
@@ -19,8 +18,7 @@ pub fn execute(arguments: &cli::Merge) -> Result<u8> {
     report::check(output)?;
     let part = |path: &std::path::PathBuf| Ok((path.display().to_string(), load_file(path)?));
     let parts = arguments.parts.iter().map(part).collect::<Result<Vec<_>>>()?;
-    let command = env::args_os().map(|word| OneLine::from(&*word.to_string_lossy())).collect();
-    let run = fleet::merge(parts, command)?;
+    let run = fleet::merge(parts, context::command())?;
     if output.is_some() {
         report::write(&run, JSON, output, None)?;
     }

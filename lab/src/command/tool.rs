@@ -23,7 +23,7 @@ use chronoscope_engine::{
 use chronoscope_machine::{Machines, host};
 use chronoscope_report as report;
 use chronoscope_run::{CaseResult, Status, names::HOST};
-use chronoscope_units::{printable, without_passwords};
+use chronoscope_units::{printable, word_without_passwords};
 
 /// The most starts of a thread whose samples are kept one by one; more are a soak.
 const KEPT: u64 = 1_000_000;
@@ -139,8 +139,8 @@ pub(super) fn command_and_time() -> [String; 2] {
 }
 
 fn command(words: impl Iterator<Item = OsString>) -> String {
-    let words: Vec<String> = words.map(|word| word.display().to_string()).collect();
-    without_passwords(&words.join(" "))
+    let words = words.map(|word| word_without_passwords(&word.display().to_string()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// # Errors
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_command_line_has_no_password() {
-        let words = ["cyclictest", "--store", "postgres://ann:s3cret@db/lab", "-l", "100"];
+        let words = ["cyclictest", "--store", "postgres://ann:s3 cret@db/lab", "-l", "100"];
         let shown = command(words.iter().map(OsString::from));
         assert_eq!(shown, "cyclictest --store postgres://ann:***@db/lab -l 100");
     }

@@ -9,7 +9,7 @@ use chronoscope_base::console;
 use chronoscope_report::{self as report, timeline::Timeline};
 use chronoscope_run::{CaseResult, Run};
 use chronoscope_store::{Store, reference::Reference};
-use chronoscope_units::{without_passwords, words::quoted};
+use chronoscope_units::{word_without_passwords, words::quoted};
 
 /// Writes a run as a timeline; returns the exit status.
 ///
@@ -44,7 +44,7 @@ pub(super) fn command(run: &Run, word: &OsStr, store: &cli::Store) -> Option<Str
     let store = store
         .store
         .as_deref()
-        .map(|store| quoted(&without_passwords(&store.display().to_string())));
+        .map(|store| quoted(&word_without_passwords(&store.display().to_string())));
     let store = store.map(|store| format!(" --store {store}")).unwrap_or_default();
     let word = quoted(&word.to_string_lossy());
     (!Timeline::new(&cases).is_empty()).then(|| format!("chronoscope trace {word}{store}"))

@@ -105,6 +105,19 @@ impl Store {
         Ok(rows.iter().map(row).collect())
     }
 
+    /// Returns the numbers and the dates of the runs of a host that no signal ended, among the `listed`
+    /// newest runs of all hosts, newest first.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn complete_runs(&self, host: &str, listed: u32) -> Result<Vec<(i64, String)>> {
+        let query = "SELECT id, started FROM
+                         (SELECT id, started, host, interrupted FROM runs ORDER BY id DESC LIMIT ?1) AS newest
+                     WHERE host = ?2 AND interrupted = 0 ORDER BY id DESC";
+        let rows = self.session().rows(query, &[i64::from(listed).into(), host.into()])?;
+        Ok(rows.iter().map(|row| (row.int(0), row.text(1).to_owned())).collect())
+    }
+
     /// Returns all cases of an experiment in the `limit` newest runs that have any, oldest first,
     /// optionally of one study.
     ///

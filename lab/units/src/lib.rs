@@ -8,7 +8,7 @@ mod password;
 mod text;
 pub mod words;
 
-pub use password::{without_password, without_passwords};
+pub use password::{without_password, without_passwords, word_without_passwords};
 pub use text::{LONGEST, OneLine, Text};
 
 use std::time::Duration;

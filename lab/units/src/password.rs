@@ -33,6 +33,14 @@ pub fn without_passwords(text: &str) -> String {
     safe + rest
 }
 
+/// Returns a word of a command line with `***` for the passwords of the URL that ends it. They may have
+/// blanks.
+pub fn word_without_passwords(word: &str) -> String {
+    let start = SCHEMES.iter().filter_map(|scheme| word.find(scheme)).min();
+    let (before, url) = word.split_at(start.unwrap_or(word.len()));
+    before.to_owned() + &if url.is_empty() { String::new() } else { without_password(url) }
+}
+
 /// Returns the URL of a database with `***` for its passwords, also for passwords with `@` or `:`.
 pub fn without_password(url: &str) -> String {
     let scheme = SCHEMES.iter().find(|scheme| url.starts_with(**scheme)).map_or(0, |s| s.len());
@@ -88,5 +96,8 @@ mod tests {
     fn a_url_alone_may_have_blanks_in_its_password() {
         let url = "postgres://u:p w?'/#@h/d?password=a b&x=1";
         assert_eq!(without_password(url), "postgres://u:***@h/d?password=***&x=1");
+        let word = word_without_passwords(&format!("--store={url}"));
+        assert_eq!(word, "--store=postgres://u:***@h/d?password=***&x=1");
+        assert_eq!(word_without_passwords("a:b@c"), "a:b@c");
     }
 }

@@ -15,7 +15,7 @@ use rustix::system::uname;
 
 use chronoscope_base::{digest, digest::sha256};
 use chronoscope_run::Context;
-use chronoscope_units::OneLine;
+use chronoscope_units::{OneLine, word_without_passwords};
 
 /// The context of a run that starts now, on this machine, by a program of this revision.
 pub fn now(revision: &str) -> Context {
@@ -42,7 +42,7 @@ pub fn now(revision: &str) -> Context {
         build: build().into(),
         program: concat!("chronoscope ", env!("CARGO_PKG_VERSION")).into(),
         revision: revision.into(),
-        command: env::args_os().map(|word| OneLine::from(&*word.to_string_lossy())).collect(),
+        command: command(),
         doctor: Vec::new(),
         interrupted: false,
         shard: None,
@@ -76,6 +76,12 @@ fn machine() -> OneLine {
         "" => OneLine::default(),
         id => sha256(format!("chronoscope {id}").as_bytes())[..16].into(),
     }
+}
+
+/// This program's command line, a word each, without passwords.
+pub fn command() -> Vec<OneLine> {
+    let safe = |word: &str| OneLine::from(&*word_without_passwords(word));
+    env::args_os().map(|word| safe(&word.to_string_lossy())).collect()
 }
 
 #[cfg(test)]

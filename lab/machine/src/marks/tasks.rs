@@ -47,11 +47,11 @@ pub fn by_task(all: Vec<Series>, names: &Names, breaks: &[Break]) -> (Vec<Series
     let [runs, ready] = numbers(&all);
     let (mut on_processor, mut waiting) = (ById::new(), ById::new());
     let mut start = [0, 0];
-    for end in breaks.iter().copied().chain([place(&all)]) {
+    for (number, end) in breaks.iter().copied().chain([place(&all)]).enumerate() {
         let (runs, ready) = (&runs[start[0]..end[0]], &ready[start[1]..end[1]]);
         add_times_on_the_processor(runs, &mut on_processor);
         // Behind a break it is not known which task runs until one is chosen.
-        let is_known = start == [0, 0];
+        let is_known = number == 0;
         let first = runs.first().filter(|_| !is_known).map_or(0, |run| run.start);
         add_waits(runs, &ready[ready.partition_point(|one| one.start < first)..], &mut waiting);
         start = end;
@@ -196,5 +196,10 @@ mod tests {
         let (all, _) = by_task(all, &Names::new(), &[[1, 0]]);
         let waits = ("task 0x7, ready to running", vec![(40, 10)]);
         assert_eq!(shown(&all), [("task 0x9, on the processor", vec![(30, 20)]), waits]);
+        // Nor does the task that runs when the first hits are lost.
+        let (runs, ready) = ([(30, 9), (50, 7)], [(20, 7)]);
+        let all = vec![numbered(RUNS, &runs), numbered(READY, &ready)];
+        let (all, _) = by_task(all, &Names::new(), &[[0, 0]]);
+        assert_eq!(shown(&all), [("task 0x9, on the processor", vec![(30, 20)])]);
     }
 }

@@ -279,7 +279,7 @@ fn mixed(slower: &[&StatisticLine], faster: &[&StatisticLine], b: &str) -> Strin
             let word = if Some(index) == first { format!(" {word}") } else { String::new() };
             match one.figures.ratio {
                 None => format!("more than 0 {}", one.at),
-                Some(0.0) => format!("a fall to 0 {}", one.at),
+                Some(0.0) => format!("0 {}", one.at),
                 Some(ratio) => format!("{}{word} {}", size(ratio), one.at),
             }
         };
@@ -589,11 +589,16 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
         statistics.filter(|one| one.figures.interval.is_some()).filter_map(|one| one.between_runs);
     let scatters: Vec<_> = known.filter(|one| one.scatter.is_finite()).collect();
     let widest = scatters.iter().map(|one| one.scatter).fold(0.0, f64::max);
+    let wild = scatters_without_interval(judged);
     let source = match scatters.iter().any(|one| one.runs.is_none()) {
         true => "assumed",
         false => "learned from earlier runs",
     };
     let scatter = match scatters.is_empty() {
+        true if wild > 0.0 => format!(
+            "earlier runs differ by up to {}\u{a0}%, and are few",
+            digits((wild * 100.0).round())
+        ),
         true => "the scatter between runs is unknown".to_owned(),
         false => format!(
             "intervals hold a scatter between runs of up to {}\u{a0}%, {source}",
@@ -603,8 +608,16 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
     Verdict::bad("Trust large changes", &["A ran before B".to_owned(), scatter])
 }
 
-/// A warning that p99 is one of the few longest samples. `None` for several series, without a
-/// statistic of the tail, and from [`MANY`] samples on.
+/// The greatest scatter between runs that was learned from too few to judge by it; 0 without any.
+fn scatters_without_interval(judged: &[&Line]) -> f64 {
+    let statistics = judged.iter().flat_map(|line| &line.statistics);
+    let open = statistics.filter(|one| is_not_judged(one)).filter_map(|one| one.between_runs);
+    let learned = open.filter(|one| one.runs.is_some() && one.scatter.is_finite());
+    learned.map(|one| one.scatter).fold(0.0, f64::max)
+}
+
+/// A warning that p99 is one of the few longest samples. `None` for several series, without p99, and
+/// from [`MANY`] samples on.
 fn few_samples(judged: &[&Line]) -> Option<Verdict> {
     let [line] = judged else { return None };
     let samples = line.samples.filter(|samples| *samples < MANY)?;
@@ -791,7 +804,7 @@ mod tests {
             (&[&[("p50", Improvement, 0.0, 0.0, 0.0)][..]], "B is down to 0", "better"),
             (
                 &[&[("p50", Improvement, 0.0, 0.0, 0.0), ("p99", Regression, 3.0, 2.5, 3.5)][..]],
-                "B lengthens the tail: 3.0 × more at p99, for a fall to 0 at the median",
+                "B lengthens the tail: 3.0 × more at p99, for 0 at the median",
                 "better median, worse tail",
             ),
             // The median has no part in it.

@@ -97,9 +97,10 @@ impl<'a> Limited<'a> {
         Some(Self { case, limit, value, unit, bound, at_least, held, share })
     }
 
-    /// Returns whether the value is a time, or a number of instructions or cycles.
-    pub fn is_of_time(&self) -> bool {
-        matches!(&*self.unit, "ns" | "us" | "ms" | "s" | "instructions" | "cycles")
+    /// Returns whether a miss means slower: an upper bound on a time, or on instructions or cycles.
+    pub fn is_of_speed(&self) -> bool {
+        let unit = matches!(&*self.unit, "ns" | "us" | "ms" | "s" | "instructions" | "cycles");
+        unit && !self.at_least
     }
 
     /// Experiment, label and statistic.

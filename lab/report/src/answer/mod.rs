@@ -340,7 +340,9 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
     let limits = list::limited(run);
     let missed: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
-    let slower: Vec<&Limited<'_>> = missed.iter().copied().filter(|one| one.is_of_time()).collect();
+    let all_missed = missed.len();
+    let slower: Vec<&Limited<'_>> =
+        missed.iter().copied().filter(|one| one.is_of_speed()).collect();
     // An image that grew got no slower.
     let (verb, missed) =
         if slower.is_empty() { ("misses", missed) } else { ("got slower in", slower) };
@@ -352,14 +354,20 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
             span::count(limits.len() + unchecked, "limit")
         ),
         None => format!("{name} did not get slower; it is {wins}{cost}"),
-        Some(worst) => format!(
-            "{name} {verb} {} of {}: {} is {}, limit {}",
-            missed.len(),
-            span::count(limits.len(), "limit"),
-            worst.name(run),
-            worst.value_words(),
-            worst.bound_words()
-        ),
+        Some(worst) => {
+            let others = match all_missed - missed.len() {
+                0 => String::new(),
+                others => format!("; {others} more missed"),
+            };
+            format!(
+                "{name} {verb} {} of {}: {} is {}, limit {}{others}",
+                missed.len(),
+                span::count(limits.len(), "limit"),
+                worst.name(run),
+                worst.value_words(),
+                worst.bound_words()
+            )
+        }
     }
 }
 

@@ -462,7 +462,34 @@ mod tests {
         assert_eq!(findings(&baseline, &with_p99(Some(300.0))), [Finding::Pass]);
         let line = check(&baseline, &with_p99(None)).lines.remove(0);
         assert_eq!(line.finding, Finding::Inconclusive);
-        assert!(line.reasons[0].starts_with("a repetition of B has no p99"), "{:?}", line.reasons);
+        assert_eq!(line.reasons, ["a repetition of B has no p99"]);
+
+        // What it has is judged all the same.
+        let judge = StatisticChoice::read(&["p50", "p99"]).unwrap();
+        let (baseline, _) = Baseline::from_run(&with_p99(Some(300.0)), &judge);
+        let mut without = with_p99(None);
+        let line = check(&baseline, &without).lines.remove(0);
+        assert_eq!(line.finding, Finding::Pass);
+        assert_eq!(line.information, ["a repetition of B has no p99"]);
+        without.cases[0].series[0].by_repetition.iter_mut().for_each(|one| one.p50 = 251.0);
+        assert_eq!(findings(&baseline, &without), [Finding::Regression]);
+    }
+
+    #[test]
+    fn extremes_and_tails_of_batches_are_checked_where_they_are_named() {
+        let batches = |p99: f64, judge: &[&str]| {
+            let mut run = exact(250.0);
+            run.cases[0].judge = judge.iter().map(|name| (*name).into()).collect();
+            run.cases[0].series[0].per = 64.0;
+            run.cases[0].series[0].by_repetition.iter_mut().for_each(|one| one.p99 = Some(p99));
+            run
+        };
+        let judge = StatisticChoice::read(&["p99"]).unwrap();
+        let (baseline, _) = Baseline::from_run(&batches(300.0, &[]), &judge);
+        assert_eq!(findings(&baseline, &batches(600.0, &["p99"])), [Finding::Regression]);
+        let line = check(&baseline, &batches(600.0, &[])).lines.remove(0);
+        assert_eq!(line.finding, Finding::Inconclusive);
+        assert!(line.reasons[0].ends_with("name one (--judge)"), "{:?}", line.reasons);
     }
 
     #[test]

@@ -471,10 +471,12 @@ fn with_figures(
     let of_baseline = named.is_empty() && is_baseline(pair.a);
     for statistic in COMPARED_STATISTICS {
         let wanted = match named {
-            // All that a baseline holds is checked.
+            // All that a baseline holds is checked; of batches' extremes and tails, those that the run's
+            // study names.
             [] if of_baseline => {
                 let of_body = ["p50", "mean"].contains(&statistic.name);
-                values(statistic, pair.a, a).is_some() && (has_tail || of_body)
+                let is_named = || pair.b.judge.iter().any(|name| **name == *statistic.name);
+                values(statistic, pair.a, a).is_some() && (has_tail || of_body || is_named())
             }
             [] => statistic.is_usual(exact) && (has_tail || statistic.name == "p50"),
             _ => named.iter().any(|one| one.name == statistic.name),
@@ -485,7 +487,7 @@ fn with_figures(
         let [of_a, of_b] =
             [(pair.a, a), (pair.b, b)].map(|(case, one)| values(statistic, case, one));
         if let (true, Some(of_a), Some(of_b), Some(fewest)) = (
-            named.is_empty() && !of_baseline && !exact,
+            named.is_empty() && !exact,
             &of_a,
             &of_b,
             samples.filter(|one| *one < statistic.fewest_samples),
@@ -501,24 +503,25 @@ fn with_figures(
                 between: (is_time && !exact && !options.interleaved)
                     .then(|| options.history.between(pair.a, pair.b, b, statistic)),
             }),
-            // Without a name, a statistic is judged where every repetition supports it.
-            _ if named.is_empty() && !of_baseline => {}
             (of_a, _) => {
                 let side = if of_a.is_none() { "A" } else { "B" };
-                return unsettled(format!(
-                    "a repetition of {side} has no {}: it needs more samples (--set loops=…)",
-                    statistic.name
-                ));
+                let lack = format!("a repetition of {side} has no {}", statistic.name);
+                if !named.is_empty() {
+                    return unsettled(format!("{lack}: it needs more samples (--set loops=…)"));
+                }
+                // Without a name, a statistic is judged where every repetition supports it.
+                information.extend(of_baseline.then_some(lack));
             }
         }
     }
-    if statistics.is_empty() && of_baseline && !has_tail {
-        let why = "the baseline holds tails of batches alone: name one (--judge)";
-        return unsettled(why.to_owned());
-    }
     if statistics.is_empty() {
         let (a, b) = (a.by_repetition.len(), b.by_repetition.len());
-        return unsettled(Reason::TooFewRepetitions { a, b }.to_string());
+        let batches = "the baseline holds extremes and tails of batches alone: name one (--judge)";
+        return unsettled(match information.pop() {
+            Some(lack) if of_baseline => lack,
+            None if of_baseline && !has_tail => batches.to_owned(),
+            _ => Reason::TooFewRepetitions { a, b }.to_string(),
+        });
     }
     let mut conditions = Vec::new();
     if is_time && !exact && !options.interleaved {

@@ -151,7 +151,8 @@ pub fn slower_by(statistic: &StatisticLine) -> Option<Interval> {
     statistic.figures.corrected.filter(|ends| open && ends.low > 1.0)
 }
 
-/// Returns whether a statistic of two runs is open because the scatter between them is unknown.
+/// Returns whether a statistic of two runs is open because the scatter between them is unknown, or too
+/// large for the number of runs that taught it.
 pub fn is_not_judged(statistic: &StatisticLine) -> bool {
     let unknown = statistic.between_runs.is_some() && statistic.figures.interval.is_none();
     unknown && statistic.finding == Finding::NoRegressionShown

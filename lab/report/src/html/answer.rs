@@ -140,7 +140,9 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
         return html! { (ranking) };
     }
     let missed = limits.iter().filter(|one| !one.held).count();
-    let is_slower = limits.iter().any(|one| !one.held && one.is_of_time());
+    let slower = limits.iter().filter(|one| !one.held && one.is_of_speed()).count();
+    let is_slower = slower > 0;
+    let asked = if is_slower { slower } else { missed };
     let unchecked = all_limits(run).saturating_sub(limits.len());
     let (sign, class, word) = match (missed, unchecked) {
         (0, 0) => ("✓", "good", "No"),
@@ -159,7 +161,8 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
                 h2 { (question) }
                 p {
                     b class=(class) { (sign) " " (word) ":" }
-                    " " (missed) " of " (span::count(limits.len(), "limit")) " missed."
+                    " " (asked) " of " (span::count(limits.len(), "limit")) " missed."
+                    @if missed > asked { " " (missed - asked) " more missed, not of time." }
                     @if unchecked > 0 { " " (unchecked) " more not checked." }
                 }
                 p.cap { "Nearest to their limits" }
@@ -229,15 +232,19 @@ fn name_of(run: &Run, one: &Limited<'_>) -> String {
     rules.rows.iter().find(is_it).map_or_else(|| one.name(run), |pick| pick.name.to_string())
 }
 
-/// A value and its limit, or the share where both are long.
+/// A value and its limit, or the share where both are long or look alike.
 fn of_room(one: &Limited<'_>) -> Markup {
     html! {
-        @if one.value.max(one.bound) >= 1e5 {
+        @if one.value.max(one.bound) >= 1e5 || look_alike(one.value, one.bound) {
             b { (format!("{:.2}", one.share * 100.0)) } "\u{a0}%"
         } @else {
             b { (grouped(one.value)) } " of " (grouped(one.bound))
         }
     }
+}
+
+fn look_alike(value: f64, bound: f64) -> bool {
+    value.total_cmp(&bound).is_ne() && grouped(value) == grouped(bound)
 }
 
 /// The size of a run in words: its cases and experiments.

@@ -317,7 +317,11 @@ fn ratios(shift: &Shift, intervals: &[(f64, [f64; 2])], ranks: &Ranks) -> Markup
 fn headline(line: &Line) -> Option<&StatisticLine> {
     let counts =
         |one: &&StatisticLine| matches!(one.finding, Finding::Regression | Finding::Improvement);
-    let reach = |one: &&StatisticLine| one.figures.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    // A fall to 0 has no place on a scale of ratios.
+    let reach = |one: &&StatisticLine| match one.figures.ratio {
+        Some(ratio) if ratio > 0.0 => ratio.ln().abs(),
+        _ => 0.0,
+    };
     let changed = line.statistics.iter().filter(counts);
     changed.max_by(|one, other| reach(one).total_cmp(&reach(other))).or(line.statistics.first())
 }

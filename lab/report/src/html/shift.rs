@@ -16,8 +16,8 @@ const TICKS: [(&str, f64); 5] =
     [("p1", 0.01), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// The words on a band.
-const BAND: &str = "The band is of intervals that hold with 93 % or more each, at p50, p99 and p99.9; \
-                    it is drawn straight between them.";
+const BAND: &str = "The band is of intervals that hold with 93 % or more each if repetitions are \
+                    independent, at p50, p99 and p99.9; it is drawn straight between them.";
 
 /// The charts of named shifts. `in_turn` says that the sides took turns.
 pub fn figures(shifts: &[(String, &Shift)], in_turn: bool) -> Vec<Figure> {

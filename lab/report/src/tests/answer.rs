@@ -321,7 +321,17 @@ fn a_missed_limit_makes_a_kernel_slower_where_it_is_of_time() {
     miss(&mut run, "switch");
     let found = title(&run);
     assert!(found.starts_with("tandem got slower in 1 of 41 limits: switch "), "{found}");
-    assert!(page(&run).contains("<h2>Did tandem get slower?</h2>"));
+    assert!(found.ends_with("; 1 more missed"), "{found}");
+    let page = page(&run);
+    assert!(page.contains("<h2>Did tandem get slower?</h2>"));
+    assert!(page.contains("1 of 41 limits missed. 1 more missed, not of time."));
+    // Too short is not slower.
+    let limits = run.cases.iter_mut().flat_map(|case| &mut case.limits);
+    for limit in limits.filter(|limit| limit.at_most == Some(Quantity(1.0))) {
+        (limit.at_most, limit.at_least) = (None, Some(Quantity(1e9)));
+    }
+    let found = title(&run);
+    assert!(found.starts_with("tandem misses 2 of 41 limits: "), "{found}");
 }
 
 #[test]
