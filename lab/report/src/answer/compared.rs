@@ -704,6 +704,10 @@ mod tests {
     }
 
     fn answer_in(unit: Unit, series: &[&[Of]]) -> Compared {
+        Compared::new(&comparison(unit, series, true))
+    }
+
+    fn comparison(unit: Unit, series: &[&[Of]], interleaved: bool) -> Comparison {
         let run = chronoscope_run::sample::run();
         let line = |(place, statistics): (usize, &&[Of])| {
             let statistic = |(name, finding, ratio, low, high): &Of| {
@@ -756,7 +760,7 @@ mod tests {
             }
         };
         let options = crate::comparison::CompareOptions {
-            interleaved: true,
+            interleaved,
             threshold: 0.05,
             judge: &crate::comparison::StatisticChoice::default(),
             history: &crate::comparison::History::default(),
@@ -770,8 +774,7 @@ mod tests {
             trace: None,
         };
         let lines = series.iter().enumerate().map(line).collect();
-        let comparison = Comparison::new([side("a"), side("b")], &options, lines).concluded(false);
-        Compared::new(&comparison)
+        Comparison::new([side("a"), side("b")], &options, lines).concluded(false)
     }
 
     #[test]
@@ -872,6 +875,24 @@ mod tests {
         assert_eq!(trusted(&answer(&[&same("max")])), [in_turn], "p99 is not judged");
         // Counts that scatter are judged as times are.
         assert_eq!(trusted(&answer_in(Unit::Count, &[&same("max")])), [in_turn]);
+    }
+
+    #[test]
+    fn a_scatter_that_is_too_wild_is_said() {
+        let open = ("p99", Finding::NoRegressionShown, 1.0, 0.9, 1.1);
+        let said = |runs: Option<usize>, scatter: f64| {
+            let mut found = comparison(Unit::Nanoseconds, &[&[open]], false);
+            let statistic = &mut found.lines[0].statistics[0];
+            statistic.figures.interval = None;
+            statistic.between_runs = Some(crate::comparison::BetweenRuns { runs, scatter });
+            plain(&trusted(&Compared::new(&found))[0])
+        };
+        let head = "Trust large changes: A ran before B; ";
+        assert_eq!(
+            said(Some(3), 2.0),
+            format!("{head}earlier runs differ by up to 200 %, and are few")
+        );
+        assert_eq!(said(None, 0.1), format!("{head}the scatter between runs is unknown"));
     }
 
     fn trusted(found: &Compared) -> Vec<String> {
