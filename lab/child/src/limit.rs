@@ -18,7 +18,7 @@ pub struct Limit {
     /// The time after which a child that has written nothing yet is ended: of processor time, or of
     /// wall time in which it did not wait for a processor. `None` if it may be silent.
     pub silence: Option<Duration>,
-    /// The wall time after which a child is ended that has neither worked nor waited for a processor. It is
+    /// The wall time after which a child is ended that has slept, and not waited for a processor. It is
     /// noticed within twice that time. `None` if it may sleep.
     pub sleep: Option<Duration>,
 }
@@ -63,15 +63,20 @@ impl Limit {
 /// The interval between two readings of the processor time.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The share of its time that a sleeping child works or waits at most: an emulator looks after its own
-/// timers.
-const ASLEEP: f64 = 0.02;
+/// The share of its time that a sleeping child works at most: an emulator looks after its own timers.
+const WORKS: f64 = 0.02;
+
+/// The share of its time that a sleeping child waits for a processor at most: on a busy host, before each
+/// look at a timer. A child that is kept from its work waits nearly always.
+const WAITS: f64 = 0.5;
 
 /// A stretch of a child's life in which it may have slept.
 struct Stretch {
     start: Instant,
-    /// The processor time that the child had used or waited for at the start.
-    awake: Duration,
+    /// The processor time that the child had used at the start.
+    worked: Duration,
+    /// The time that it had waited for a processor.
+    waited: Duration,
 }
 
 /// A limit that has begun.
@@ -141,11 +146,12 @@ impl Deadline {
         if self.stretch.as_ref().is_some_and(|stretch| stretch.start.elapsed() < most) {
             return false;
         }
-        let awake = taken + wait(child);
-        let now = Stretch { start: Instant::now(), awake };
-        let before = self.stretch.replace(now);
+        let (worked, waited) = (taken, wait(child));
+        let before = self.stretch.replace(Stretch { start: Instant::now(), worked, waited });
         before.is_some_and(|before| {
-            awake.saturating_sub(before.awake) < before.start.elapsed().mul_f64(ASLEEP)
+            let is_below = |time: Duration, share| time < before.start.elapsed().mul_f64(share);
+            is_below(worked.saturating_sub(before.worked), WORKS)
+                && is_below(waited.saturating_sub(before.waited), WAITS)
         })
     }
 }
