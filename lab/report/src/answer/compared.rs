@@ -589,7 +589,7 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
         statistics.filter(|one| one.figures.interval.is_some()).filter_map(|one| one.between_runs);
     let scatters: Vec<_> = known.filter(|one| one.scatter.is_finite()).collect();
     let widest = scatters.iter().map(|one| one.scatter).fold(0.0, f64::max);
-    let wild = scatters_without_interval(judged);
+    let wild = wild_scatter(judged);
     let source = match scatters.iter().any(|one| one.runs.is_none()) {
         true => "assumed",
         false => "learned from earlier runs",
@@ -609,7 +609,7 @@ fn of_times(comparison: &Comparison, judged: &[&Line]) -> Verdict {
 }
 
 /// The greatest scatter between runs that was learned from too few to judge by it; 0 without any.
-fn scatters_without_interval(judged: &[&Line]) -> f64 {
+fn wild_scatter(judged: &[&Line]) -> f64 {
     let statistics = judged.iter().flat_map(|line| &line.statistics);
     let open = statistics.filter(|one| is_not_judged(one)).filter_map(|one| one.between_runs);
     let learned = open.filter(|one| one.runs.is_some() && one.scatter.is_finite());
