@@ -178,8 +178,9 @@ fn work(step: &Step, file: &PathBuf, target: &Path) -> io::Result<EndedStep> {
     let (mut outcome, mut spent) = (Outcome::Passed, TimeSpent::default());
     for words in &step.commands {
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).current_dir(&step.folder).envs(&step.environment);
-        command.env("CARGO_TARGET_DIR", target).stdin(Stdio::null());
+        command.args(&words[1..]).current_dir(&step.folder).stdin(Stdio::null());
+        // A step may name a build folder of its own.
+        command.env("CARGO_TARGET_DIR", target).envs(&step.environment);
         command.stdout(output.try_clone()?).stderr(output.try_clone()?);
         match measure::run(&mut command) {
             Ok((status, more)) => {
@@ -213,6 +214,8 @@ fn show(done: &EndedStep) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::{env, process};
+
     use super::{
         super::{Stage, step::ALL},
         *,
@@ -240,6 +243,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_step_has_the_build_folder_that_it_names() {
+        let folder = env::temp_dir();
+        let built_in = |step: Step| {
+            let file = folder.join(format!("chronoscope-step-{}.txt", process::id()));
+            let ended = work(&step, &file, Path::new("/all")).unwrap();
+            fs::remove_file(file).unwrap();
+            ended.output
+        };
+        let step = Step::new(Stage::Quick, "a", "sh -c").arguments(&["echo $CARGO_TARGET_DIR"]);
+        assert_eq!(built_in(step), "/all\n");
+        let step = Step::new(Stage::Quick, "a", "sh -c").arguments(&["echo $CARGO_TARGET_DIR"]);
+        assert_eq!(built_in(step.variable("CARGO_TARGET_DIR", "/own")), "/own\n");
     }
 
     #[test]

@@ -721,9 +721,9 @@ fn tests(filters: &[&str]) -> Result<Vec<Step>> {
     let site = Step::new(Full, "documentation site", "xtask site").arguments(&[&file("site")]);
     // Cargo unpacks and compiles each package once for a folder and a version, and would find an earlier
     // run's: this step has a folder of its own.
-    let unpacked = r#"rm -rf "$CARGO_TARGET_DIR" "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*"#;
+    let unpacked = r#"rm -rf "$0" "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*"#;
     let published = Step::new(Long, "crates that can be published", "sh -c")
-        .arguments(&[unpacked])
+        .arguments(&[unpacked, &file("published")])
         .then("cargo publish --workspace --dry-run --allow-dirty --locked")
         .variable("CARGO_TARGET_DIR", file("published"));
     let mut steps =
