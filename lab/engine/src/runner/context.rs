@@ -78,7 +78,7 @@ fn machine() -> OneLine {
     }
 }
 
-/// This program's command line, a word each, without passwords.
+/// The words of this program's command line, without passwords.
 pub fn command() -> Vec<OneLine> {
     let safe = |word: &str| OneLine::from(&*word_without_passwords(word));
     env::args_os().map(|word| safe(&word.to_string_lossy())).collect()

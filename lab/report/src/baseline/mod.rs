@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(line.finding, Finding::Inconclusive);
         assert_eq!(line.reasons, ["a repetition of B has no p99"]);
 
-        // What it has is judged all the same.
+        // The others are judged all the same.
         let judge = StatisticChoice::read(&["p50", "p99"]).unwrap();
         let (baseline, _) = Baseline::from_run(&with_p99(Some(300.0)), &judge);
         let mut without = with_p99(None);
