@@ -13,10 +13,6 @@ const HIDDEN: &str = "***";
 pub fn without_passwords(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
-    let next = |text: &str| {
-        let find = |scheme: &&str| Some((text.find(scheme)?, scheme.len()));
-        SCHEMES.iter().filter_map(find).min()
-    };
     while let Some((at, length)) = next(rest) {
         let (before, url) = rest.split_at(at + length);
         let (word, _) = url.split_at(url.find(char::is_whitespace).unwrap_or(url.len()));
@@ -36,9 +32,15 @@ pub fn without_passwords(text: &str) -> String {
 /// Returns a word of a command line with `***` for the passwords of the URL that ends it. They may have
 /// blanks.
 pub fn word_without_passwords(word: &str) -> String {
-    let start = SCHEMES.iter().filter_map(|scheme| word.find(scheme)).min();
-    let (before, url) = word.split_at(start.unwrap_or(word.len()));
-    before.to_owned() + &if url.is_empty() { String::new() } else { without_password(url) }
+    let Some((start, _)) = next(word) else { return word.to_owned() };
+    let (before, url) = word.split_at(start);
+    before.to_owned() + &without_password(url)
+}
+
+/// The start of the first URL in a text, and the length of its scheme.
+fn next(text: &str) -> Option<(usize, usize)> {
+    let find = |scheme: &&str| Some((text.find(scheme)?, scheme.len()));
+    SCHEMES.iter().filter_map(find).min()
 }
 
 /// Returns the URL of a database with `***` for its passwords, also for passwords with `@` or `:`.

@@ -124,6 +124,29 @@ impl<'a> Limited<'a> {
     }
 }
 
+/// The missed limits of a run, as a title tells them.
+pub struct Missed<'a> {
+    /// The ones that mean slower, or all where none does, with the least room first.
+    pub told: Vec<&'a Limited<'a>>,
+    /// `told` means slower. An image that grew got no slower.
+    pub are_of_speed: bool,
+    /// The number of the others.
+    pub others: usize,
+}
+
+impl<'a> Missed<'a> {
+    /// Picks the missed limits out of all that apply, in their order.
+    pub fn of_limits(limits: &'a [Limited<'a>]) -> Self {
+        let all: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
+        let (of_speed, others): (Vec<_>, Vec<_>) =
+            all.iter().copied().partition(|one| one.is_of_speed());
+        match of_speed.is_empty() {
+            true => Self { told: all, are_of_speed: false, others: 0 },
+            false => Self { told: of_speed, are_of_speed: true, others: others.len() },
+        }
+    }
+}
+
 fn share(value: f64, bound: f64) -> f64 {
     match (value, bound) {
         (value, bound) if bound > 0.0 && !value.is_nan() => value / bound,

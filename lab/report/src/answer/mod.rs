@@ -35,7 +35,7 @@ use self::{
     decision::Decision,
     late::TimeLine,
     latency::Latency,
-    list::{Limited, List},
+    list::{List, Missed},
     matrix::Matrix,
     ranking::{Ranking, Wins},
     rounds::Picture,
@@ -339,13 +339,8 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
     let cost = cost
         .map_or_else(String::new, |(ratio, words)| format!(", at {} {words}", span::ratio(ratio)));
     let limits = list::limited(run);
-    let missed: Vec<&Limited<'_>> = limits.iter().filter(|one| !one.held).collect();
-    let all_missed = missed.len();
-    let slower: Vec<&Limited<'_>> =
-        missed.iter().copied().filter(|one| one.is_of_speed()).collect();
-    // An image that grew got no slower.
-    let (verb, missed) =
-        if slower.is_empty() { ("misses", missed) } else { ("got slower in", slower) };
+    let Missed { told: missed, are_of_speed, others } = Missed::of_limits(&limits);
+    let verb = if are_of_speed { "got slower in" } else { "misses" };
     let unchecked = list::all_limits(run).saturating_sub(limits.len());
     match missed.first() {
         _ if limits.is_empty() => format!("{name} is {wins}{cost}"),
@@ -355,7 +350,7 @@ fn of_ranking(run: &Run, rules: &Answering, ranking: &Ranking) -> String {
         ),
         None => format!("{name} did not get slower; it is {wins}{cost}"),
         Some(worst) => {
-            let others = match all_missed - missed.len() {
+            let others = match others {
                 0 => String::new(),
                 others => format!("; {others} more missed"),
             };

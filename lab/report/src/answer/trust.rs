@@ -165,8 +165,9 @@ fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
     let load = loads(cases).chain(run.context.load.first().copied().filter(|_| on_this_host));
     let load = load.fold(0.0, f64::max);
     let processors = run.context.processors.max(1);
+    let is_idle = |load: f64| load < BUSY * processors as f64;
     let mut noisy = false;
-    if on_this_host && load >= BUSY * processors as f64 {
+    if on_this_host && !is_idle(load) {
         noisy = true;
         reasons.push(format!("load {} on {}", digits(load), span::count(processors, "CPU")));
     }
@@ -187,10 +188,12 @@ fn of_times(cases: &[&CaseResult], run: &Run, beside: bool) -> Option<Verdict> {
     reasons.truncate(3);
     // A board has no load that is known, and its host's is not its own. A guest may not know what its
     // hypervisor took.
-    let is_idle = |load: &f64| *load < BUSY * processors as f64;
     let is_known = |case: &&CaseResult| match machine(case) {
         "host" => case.figure("load").is_some() || !run.context.load.is_empty(),
-        "vm" => case.figure("steal").is_some() && run.context.load.first().is_some_and(is_idle),
+        "vm" => {
+            case.figure("steal").is_some()
+                && run.context.load.first().is_some_and(|load| is_idle(*load))
+        }
         _ => case.figure("steal").is_some(),
     };
     let agree = match cases.iter().all(is_known) {

@@ -64,12 +64,17 @@ impl History {
             let key = (case.key(), series.name.to_string(), statistic.name);
             Between::learned(self.0.get(&key)?)
         };
-        // A baseline's case has no target; its figures are of B's case.
-        let of_a = if a.target.is_empty() { learned(b) } else { learned(a) };
+        // A baseline's figures are of B's case.
+        let of_a = if is_baseline(a) { learned(b) } else { learned(a) };
         match (of_a, learned(b)) {
             (Some(a), Some(b)) if a.deviation > b.deviation => a,
             (Some(_), Some(b)) => b,
             _ => statistic.scatter.map_or_else(Between::unknown, Between::assumed),
         }
     }
+}
+
+/// Returns whether a case is of a baseline, which has no target.
+pub(super) fn is_baseline(case: &CaseResult) -> bool {
+    case.target.is_empty()
 }

@@ -13,6 +13,7 @@ mod shift;
 
 use serde::{Serialize, Serializer};
 
+use self::history::is_baseline;
 pub(crate) use self::matching::{has_several_targets, label};
 pub use self::{
     doubt::conditions,
@@ -429,11 +430,6 @@ fn named(
     let of_studies =
         StatisticChoice::read(&pair.b.judge)?.or(StatisticChoice::read(&pair.a.judge)?);
     Ok(options.judge.or(of_studies))
-}
-
-/// Returns whether a case is of a baseline, which has no target.
-fn is_baseline(case: &CaseResult) -> bool {
-    case.target.is_empty()
 }
 
 fn with_figures(

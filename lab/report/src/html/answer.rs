@@ -14,7 +14,7 @@ use crate::{
     answer::Answer, answer::Body, answer::Problem, answer::Step, answer::builds::under,
     answer::decision::Decision, answer::decision::worst_traced, answer::elsewhere,
     answer::latency::Latency, answer::list::Limited, answer::list::List, answer::list::ListRow,
-    answer::list::all_limits, answer::list::limited, answer::ranking::Place,
+    answer::list::Missed, answer::list::all_limits, answer::list::limited, answer::ranking::Place,
     answer::ranking::Ranking, answer::ranking::amount_of, answer::rule, answer::rule::proper,
     answer::rules, answer::span, answer::span::amount, answer::span::grouped, answer::trust::Trust,
 };
@@ -139,18 +139,16 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
     if limits.is_empty() || rules.subject.is_empty() {
         return html! { (ranking) };
     }
-    let missed = limits.iter().filter(|one| !one.held).count();
-    let slower = limits.iter().filter(|one| !one.held && one.is_of_speed()).count();
-    let is_slower = slower > 0;
-    let asked = if is_slower { slower } else { missed };
+    let Missed { told: missed, are_of_speed, others } = Missed::of_limits(&limits);
+    let missed = missed.len();
     let unchecked = all_limits(run).saturating_sub(limits.len());
     let (sign, class, word) = match (missed, unchecked) {
         (0, 0) => ("✓", "good", "No"),
         (0, _) => ("!", "bad", "Not decided"),
-        _ if is_slower => ("!", "bad", "Yes"),
+        _ if are_of_speed => ("!", "bad", "Yes"),
         _ => ("!", "bad", "No"),
     };
-    let question = match missed == 0 || is_slower {
+    let question = match missed == 0 || are_of_speed {
         true => format!("Did {} get slower?", rules.subject),
         false => format!("Does {} keep its limits?", rules.subject),
     };
@@ -161,8 +159,8 @@ fn beside_limits(run: &Run, ranking: &Markup) -> Markup {
                 h2 { (question) }
                 p {
                     b class=(class) { (sign) " " (word) ":" }
-                    " " (asked) " of " (span::count(limits.len(), "limit")) " missed."
-                    @if missed > asked { " " (missed - asked) " more missed, not of time." }
+                    " " (missed) " of " (span::count(limits.len(), "limit")) " missed."
+                    @if others > 0 { " " (others) " more missed, not of time." }
                     @if unchecked > 0 { " " (unchecked) " more not checked." }
                 }
                 p.cap { "Nearest to their limits" }
